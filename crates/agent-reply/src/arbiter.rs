@@ -525,7 +525,7 @@ impl ReplyLedger {
         for (fence, name) in whole_file::doubtful_names(lines) {
             let trouble = BlockTrouble::new(
                 format!(
-                    "the code block under `{name}` was not written: there is no such file, and this may not be a file name"
+                    "the code block under `{name}` was not written: this may not be meant as the name of a file"
                 ),
                 format!("Send it as `[CREATE_FILE path=\"{name}\"]` if it is a file."),
             );

@@ -116,7 +116,7 @@ pub(super) fn find_all(lines: &[&str]) -> Vec<BlockCandidate> {
     files
 }
 
-/// The code blocks of a reply under what may be the name of a file that does not exist, by the lines of
+/// The code blocks of a reply under what may be the name of a file, by the lines of
 /// their fences: nobody can tell `RegExp.prototype.test` from `Makefile.in`.
 pub(super) fn doubtful_names<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
@@ -130,9 +130,12 @@ pub(super) fn doubtful_names<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
             at = block.lines.end;
         } else {
             let above = filled_above(&lines[after..at], at - after);
-            let name = above.and_then(file_name::alone);
-            let is_doubtful = |name: &&str| file_name::extension(name).is_some();
-            found.extend(name.filter(is_doubtful).map(|name| (at, name)));
+            let is_doubtful = |name: &&str| {
+                let is_like_path = name.contains('/') || file_name::extension(name).is_some();
+                (is_like_path && file_name::is_unmistakable(name)) || known_name::is_known(name)
+            };
+            let name = above.and_then(file_name::word).filter(is_doubtful);
+            found.extend(name.map(|name| (at, name)));
             let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
             at = close.map_or(lines.len(), |close| close + 1);
         }
@@ -359,7 +362,11 @@ fn leads_to_example(line: &str) -> bool {
 
 /// The file that the line above a fence names.
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
-    let known = || file_name::word(line).filter(|name| known_name::is_known(name));
+    // `main` may be a function, and `TODO` a heading, although there is such a file.
+    let known = || {
+        let name = file_name::word(line).filter(|name| name.contains(['.', '/']))?;
+        known_name::is_known(name).then_some(name)
+    };
     let bare_word = || bare_word(line).filter(|_| is_next).or_else(known);
     if !file_name::may_stand_in(line) {
         return bare_word();

@@ -169,14 +169,23 @@ impl HeaderNames {
 
 /// The directories ahead of the paths in a diff that compares two trees.
 fn prefixes(files: &[FileDiff<'_>]) -> HashSet<String> {
-    let pairs = files
-        .iter()
-        .filter_map(|file| Some((file.header.old.as_ref()?, file.header.new.as_ref()?)));
-    pairs
-        .filter_map(|(old, new)| name::prefixes(&old.text, &new.text))
-        .flatten()
-        .map(str::to_owned)
-        .collect()
+    let pairs = || {
+        let headers = files.iter().map(|file| &file.header);
+        headers.filter_map(|header| Some((header.old.as_ref()?, header.new.as_ref()?)))
+    };
+    let stripped = pairs().filter_map(|(old, new)| name::prefixes(&old.text, &new.text));
+    let mut prefixes: HashSet<String> = stripped.flatten().map(str::to_owned).collect();
+    // A directory that another file keeps is no prefix.
+    for (old, new) in pairs() {
+        let is_kept = !old.is_null() && !new.is_null();
+        if is_kept && name::prefixes(&old.text, &new.text).is_none() {
+            for name in [&old.text, &new.text] {
+                let first = name.split('/').next().unwrap_or_default();
+                prefixes.remove(first);
+            }
+        }
+    }
+    prefixes
 }
 
 fn names(header: &Header<'_>, prefixes: &HashSet<String>) -> Result<HeaderNames, BlockTrouble> {

@@ -222,6 +222,9 @@ fn a_new_file_stands_below_the_same_directory_as_the_others() {
     case(&format!("{changed}{new}"), &expected);
     case(&format!("{new}{changed}"), &[expected[1], expected[0]]);
     case(new, &["add p/src/b \"b\\n\""]);
+    let kept = "--- p/c\n+++ p/c\n@@ -1 +1 @@\n-a\n+b\n";
+    let expected = [expected[0], "update p/c @1 -a +b", "add p/src/b \"b\\n\""];
+    case(&format!("{changed}{kept}{new}"), &expected);
 }
 
 #[test]

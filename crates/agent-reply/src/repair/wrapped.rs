@@ -254,14 +254,12 @@ impl WrapEdge {
     }
 }
 
-/// Returns true if a line cannot be the rest of the one above it: one of them is a rule, both are items of
+/// Returns true if a line cannot be the rest of the one above it: that one is a rule, both are items of
 /// a list or begin with the same marks, as comments do, or it is a directive of a template.
 fn begins_anew(above: &str, line: &str) -> bool {
-    const RULE: usize = 8;
     const DIRECTIVES: &str =
         "block else elseif elsif elif end endblock endfor endif for if range unless";
     let has_letters = |text: &str| text.contains(char::is_alphanumeric);
-    let is_rule = |text: &str| text.len() >= RULE && !has_letters(text);
     let marks = |text: &str| text.find(char::is_alphanumeric).unwrap_or(text.len());
     let (mark, other) = (marks(line), marks(above));
     let is_item = |text: &str| {
@@ -277,7 +275,6 @@ fn begins_anew(above: &str, line: &str) -> bool {
             && has_word(DIRECTIVES, word.unwrap_or_default())
     };
     !has_letters(above)
-        || is_rule(line)
         || (mark > 1 && line[..mark] == above[..other])
         || (is_item(line) && is_item(above))
         || is_directive()
@@ -755,10 +752,6 @@ mod tests {
             (
                 "  (*************************************************************************)",
                 "VARIABLE chosen",
-            ),
-            (
-                "                                            /\\ message.account = account }}",
-                "(************************)",
             ),
             (
                 "1. [`check_manifest.py`](.github/scripts/check.py): this uses `(` of the package",

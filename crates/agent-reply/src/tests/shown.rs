@@ -430,10 +430,6 @@ fn a_name_that_the_workspace_has_is_that_of_a_file() {
     let certain = [(1, "a.py".to_owned())];
     let text = |lead: &str| format!("{lead}\n```\nx\n```\n\n`a.py`\n```python\ny\n```\n");
     for (lead, name) in [
-        ("CHANGES", "CHANGES"),
-        ("`CHANGES`", "CHANGES"),
-        ("### `CHANGES`", "CHANGES"),
-        ("File: CHANGES", "CHANGES"),
         ("Here is the new `CHANGES`:", "CHANGES"),
         ("**fzf.1**", "fzf.1"),
         ("`/home/u/proj/fzf.1`:", "fzf.1"),
@@ -468,10 +464,17 @@ fn a_name_that_the_workspace_has_is_that_of_a_file() {
         let (_, reply) = crate::read_in(workspace, text(lead).as_bytes());
         assert_eq!(written(&reply), certain, "{lead}");
     }
+    // `main` may be a function, and `CHANGES` what was done.
+    for lead in ["CHANGES", "`CHANGES`", "### `CHANGES`", "File: CHANGES"] {
+        let (_, reply) = crate::read_in(workspace, text(lead).as_bytes());
+        assert_eq!(written(&reply), certain, "{lead}");
+        assert_eq!(reply.issues.len(), 1, "{lead}: {reply:?}");
+    }
     assert_eq!(written(&parse(&text("`CHANGES`"))), certain);
     for (lead, is_told) in [
         ("`default.html4`", true),
         ("**Makefile.in**", true),
+        ("**stable/engine/OWNERS**", true),
         ("`parse_args`", false),
         ("`a()`", false),
     ] {
