@@ -37,6 +37,7 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let sign = omission_in_place(&old, &new).or_else(|| remark_for_lines(&old, &new));
+    let sign = sign.or_else(|| remark_on_lost_name(&old, &new));
     sign.map(|line| line.trim().to_owned())
 }
 
@@ -115,6 +116,55 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
             !is_meant && (is_in_place || is_in_body)
         };
         block.new.clone().find(is_sign).map(|at| new[at])
+    })
+}
+
+/// The first remark that says of a definition that it stays, in the place of that definition: `# save
+/// is not changed`, and of several in a docstring: `Methods unchanged.`
+fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+    const STAYS: [&str; 16] = [
+        "as before",
+        "as is",
+        "as it was",
+        "as it is",
+        "inchangé",
+        "no change",
+        "not changed",
+        "omitted",
+        "same as",
+        "sin cambios",
+        "the same",
+        "unchanged",
+        "unmodified",
+        "untouched",
+        "unverändert",
+        "不变",
+    ];
+    const ALL: &str = "body class classes code everything functions imports methods others rest";
+    let known = lines_without_space(old.iter().copied());
+    let says_so = |line: &str| {
+        let line = line.trim();
+        let is_docstring = line.starts_with("\"\"\"") || line.starts_with("'''");
+        (is_docstring || is_comment_line(line)) && !known.contains(line) && {
+            let lower = line.to_lowercase();
+            STAYS.iter().any(|phrase| lower.contains(phrase))
+        }
+    };
+    if !new.iter().any(|line| says_so(line)) {
+        return None;
+    }
+    let defined = (0..new.len()).filter_map(|at| defined_name(new, at));
+    let defined: HashSet<&str> = defined.collect();
+    align(old, new).into_iter().find_map(|block| {
+        let lost = block.old.filter_map(|at| defined_name(old, at));
+        let lost: HashSet<&str> = lost.filter(|name| !defined.contains(name)).collect();
+        let is_about = |line: &str| {
+            let mut words = words_of(line);
+            words.any(|word| lost.contains(word) || is_among(ALL, &word.to_lowercase()))
+        };
+        let mut written = new[block.new].iter();
+        let found = written.find(|line| !lost.is_empty() && says_so(line) && is_about(line));
+        found.copied()
     })
 }
 
@@ -271,7 +321,8 @@ pub(super) fn omission_in_edit<'t>(
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
     let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new));
-    let sign = sign.or_else(|| remark_for_lines(old, new).filter(is_new))?;
+    let sign = sign.or_else(|| remark_for_lines(old, new).filter(is_new));
+    let sign = sign.or_else(|| remark_on_lost_name(old, new).filter(is_new))?;
     Some(sign.trim())
 }
 
@@ -330,13 +381,28 @@ fn may_stand_for_lines(line: &str) -> bool {
     let (core, is_comment) = uncommented(line.trim());
     let has_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
     is_comment && (has_dots() || is_remark(&core.to_lowercase(), "keep other others"))
+        || is_empty_body(line)
+}
+
+/// True if a line opens a body, or has an empty one, and a remark behind it stands for lines: `def
+/// save(path):  # unchanged`.
+fn is_empty_body(line: &str) -> bool {
+    const ENDS: [&str; 6] = [":", "{", "...", "pass", "do", "then"];
+    let marks = [" #", " //", " /*", " --"].iter();
+    let mut remarks = marks.filter_map(|mark| Some(line.split_at(line.rfind(mark)?)));
+    remarks.any(|(code, remark)| {
+        let code = code.trim();
+        // `void f() { /* unchanged */ }`
+        let remark = remark.trim().trim_end_matches('}');
+        ENDS.iter().any(|end| code.ends_with(end)) && stands_for_lines(remark)
+    })
 }
 
 /// True if words have one of these signs and otherwise only words of a placeholder.
 fn is_remark(words: &str, signs: &str) -> bool {
     let each = words.split(|character: char| !character.is_alphanumeric());
     let mut each = each.filter(|word| !word.is_empty());
-    let has_phrase = ["no changes", "as above"]
+    let has_phrase = ["no changes", "as above", "as before", "as is", "as it was"]
         .iter()
         .any(|phrase| words.contains(phrase));
     (has_phrase || each.clone().any(|word| is_among(signs, word)))
@@ -486,7 +552,8 @@ fn is_ellipsis(line: &str) -> bool {
 }
 
 /// Returns true if a code block under the path of a file may show only a part of it: its lines are
-/// a passage of the file, most lines of the file are not in it, or an end of the file is missing.
+/// a passage of the file, most lines of the file are not in it, an end of the file is missing, or it is
+/// a script and they are none.
 ///
 /// A file of a line or two is soon rewritten as a whole, and one of a few lines by a text that has
 /// no word of it.
@@ -501,6 +568,9 @@ pub fn is_excerpt(old: &str, new: &str) -> bool {
     if new.is_empty() || old == new {
         return false;
     }
+    // What a script prints stands under its path too.
+    let is_output = old.first().is_some_and(|line| line.starts_with("#!"))
+        && !new.iter().any(|line| line.starts_with("#!"));
     let is_passage = old.len() > 2 && old.windows(new.len()).any(|passage| passage == new);
     let known: HashSet<&str> = new.iter().copied().collect();
     let kept = old.iter().filter(|line| known.contains(*line)).count();
@@ -510,7 +580,7 @@ pub fn is_excerpt(old: &str, new: &str) -> bool {
         _ => false,
     };
     let is_other = kept * 2 < old.len() && !is_replaced;
-    is_passage || is_other || lacks_end(old, new)
+    is_output || is_passage || is_other || lacks_end(old, new)
 }
 
 fn words<'t>(lines: &[&'t str]) -> HashSet<&'t str> {
@@ -742,6 +812,50 @@ mod tests {
     }
 
     #[test]
+    fn a_remark_that_a_lost_definition_stays_is_an_omission_wherever_it_stands() {
+        let load = "def load(path):\n    return open(path).read()\n";
+        let save =
+            "def save(path, data):\n    check(path)\n    write(path, data)\n    return True\n";
+        let store = "class Store:\n    def get(self):\n        return 1\n";
+        let old = format!("{load}\n\n{save}\n\n{store}");
+        for remark in [
+            "# save as is\n",
+            "# save unchanged\n",
+            "# save is not changed, nothing removed\n",
+            "# the code of save (not changed)\n",
+            "# save(): wie bisher, unverändert\n",
+            "def save(path, data):  # unchanged\n",
+            "def save(path, data): ...  # unchanged\n",
+            "def save(path, data):\n    pass  # as before\n",
+            "def save(path, data):\n    ...  # body unchanged\n",
+        ] {
+            for gap in ["", "\n\n"] {
+                let new = format!("{load}\n\n{remark}{gap}{store}");
+                assert!(omission_in_file(&old, &new).is_some(), "{new}");
+            }
+            let (old, new): (Vec<&str>, Vec<&str>) =
+                (save.lines().collect(), remark.lines().collect());
+            assert!(
+                omission_in_edit(&old, &new, |_| false).is_some(),
+                "{remark}"
+            );
+        }
+        let first = format!("# imports and load as is\n\n{store}");
+        assert!(omission_in_file(&old, &first).is_some());
+        let docstring = "class Store:\n    \"\"\"A store. Methods unchanged.\"\"\"\n";
+        assert!(omission_in_file(store, docstring).is_some());
+        for new in [
+            format!("{load}\n\n# writing was moved to the caller, as before\n\n\n{store}"),
+            format!("{load}\n\n# save is unchanged, and stands below\n{store}\n\n{save}"),
+            format!(
+                "{load}\n\n{save}\n\nclass Store:  # the interface is unchanged\n    def get(self):\n        return 1\n"
+            ),
+        ] {
+            assert_eq!(omission_in_file(&old, &new), None, "{new}");
+        }
+    }
+
+    #[test]
     fn a_remark_that_explains_is_no_omission() {
         let old = "#include <a.h>\n\nint next(void) {\n  int b;\n  b = NEXT;\n  if (b == EOF)\n    return -1;\n  skip();\n  return b;\n}\n\nint main(void) {\n  run();\n  return next();\n}\n";
         let with = |from: &str, to: &str| {
@@ -800,6 +914,14 @@ mod tests {
 
     #[test]
     fn an_excerpt_is_no_file() {
+        assert!(is_excerpt(
+            "#!/bin/sh\nset -e\nrun x\n",
+            "hello\nworld\nx\n"
+        ));
+        assert!(!is_excerpt(
+            "#!/bin/sh\nset -e\nrun x\n",
+            "#!/usr/bin/python3\nimport os\nmain()\n"
+        ));
         let readme = "# Demo\n\nA small demo.\n\n## Usage\n\nRun `a`.\n\n## Licence\n\nMIT\n";
         let go = "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tfor i := 0; i < 3; i++ {\n\t\tfmt.Println(i)\n\t}\n}\n";
         let rust = "fn a() -> u8 {\n    1\n}\n\nfn b() -> u8 {\n    2\n}\n";
