@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The file is named by the head, by a line above it (a fence may stand between), by the fence
-//! line, or else it is the one of the block before. A line of the contents that would be a marker
+//! line, or else it is the one of the block before, unless words above it name another. A line of the contents that would be a marker
 //! is written with a backslash before it. Where it is not certain which line is the divider, the
 //! block is a problem: nothing here guesses. A line of `=` that is as long as the line above it may
 //! underline a heading, and is the divider only if it is the only one.
@@ -20,10 +20,11 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Fence};
+use crate::line::has_word;
 use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, lead, trim, trim_start};
-use crate::{file_name, workspace_root};
+use crate::{file_name, known_name, workspace_root};
 
 /// How many lines above a block are looked at for the name of its file.
 const LINES_ABOVE: usize = 6;
@@ -56,7 +57,10 @@ pub(super) fn find(
             problem(no_certain_name(name))
         }
         (Ok(replacement), Some(name), _) => edit_of(name, replacement),
-        (Ok(replacement), None, Some(path)) => edit(path.clone(), replacement),
+        (Ok(replacement), None, Some(path)) => match above.other_than(path) {
+            Some(name) => problem(no_certain_file(path, name)),
+            None => edit(path.clone(), replacement),
+        },
         (Ok(_), None, None) => problem(no_file_name()),
     };
     let end = match lines.get(end) {
@@ -110,8 +114,22 @@ pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, BlockTro
 struct Above<'a> {
     name: Option<&'a str>,
     fence: Option<Fence<'a>>,
+    /// The files that the words there name without being a label.
+    mentioned: Vec<&'a str>,
     /// The first line that belongs to the block.
     start: usize,
+}
+
+impl<'a> Above<'a> {
+    /// A file that the words name, if they do not name this one.
+    fn other_than(&self, path: &RelPath) -> Option<&'a str> {
+        let is_it = |name: &&str| {
+            let name = name.trim_start_matches("./");
+            path.as_str() == name || path.as_str().ends_with(&format!("/{name}"))
+        };
+        let first = self.mentioned.first()?;
+        (!self.mentioned.iter().any(is_it)).then_some(first)
+    }
 }
 
 fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
@@ -146,6 +164,8 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
                 if above.fence.is_some() && above.start == index {
                     above.start = start_with_fence(lines, index);
                 }
+            } else {
+                above.mentioned = mentioned(line);
             }
             break;
         }
@@ -159,11 +179,34 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
 /// A name on the line directly above, but for a fence, needs no slash and no extension.
 fn named_by(line: &str, directly: bool) -> Option<&str> {
     let alone = file_name::alone(line).or_else(|| file_name::in_sentence(line));
+    let alone = alone.or_else(|| next_file(line));
     alone.or_else(|| {
         file_name::word(line)
             .filter(|_| directly)
             .filter(|word| !copy_button::is_language(word))
     })
+}
+
+/// The only file of a few words that lead on to it: ``and `a.py` ``, `Also in a.py:`.
+fn next_file(line: &str) -> Option<&str> {
+    const LEADS: &str = "add again also and as change edit file finally first for here in last lastly \
+        next now of same second similarly modify the then third to too update well";
+    let [name] = mentioned(line)[..] else {
+        return None;
+    };
+    let words = file_name::words_beside(line, name);
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let leads = |word: &String| has_word(LEADS, word) || is_number(word);
+    words.iter().all(leads).then_some(name)
+}
+
+/// The files that a line of words names.
+fn mentioned(line: &str) -> Vec<&str> {
+    let mut names = file_name::in_words(line);
+    let spans = line.split('`').skip(1).step_by(2);
+    names.extend(spans.filter(|span| known_name::is_known(span) && span.contains(['.', '/'])));
+    names.dedup();
+    names
 }
 
 /// The fence over a name that stands inside the code block.
@@ -232,6 +275,15 @@ fn no_file_name() -> BlockTrouble {
     BlockTrouble::new(
         "the SEARCH/REPLACE block does not say which file it changes",
         "write the path of the file alone on the line above the block",
+    )
+}
+
+fn no_certain_file(path: &RelPath, name: &str) -> BlockTrouble {
+    BlockTrouble::new(
+        format!(
+            "the words above the SEARCH/REPLACE block name `{name}`, and the block before changes `{path}`"
+        ),
+        "write the path of the file that is meant alone on the line above the block",
     )
 }
 

@@ -1,10 +1,8 @@
 //! Turns what a diff says about its files into changes.
 
-use std::collections::HashSet;
-
 use agent_protocol::{FileChange, Hunk, HunkLine, RelPath};
 
-use super::name;
+use super::name::{self, FirstDirectories};
 use super::{BlockTrouble, FileDiff, Header, unified_hint};
 use crate::workspace_root;
 
@@ -15,9 +13,9 @@ pub(super) fn changes_below(
     files: Vec<FileDiff<'_>>,
     above: Option<&RelPath>,
 ) -> Result<Vec<FileChange>, BlockTrouble> {
-    let prefixes = prefixes(&files);
+    let directories = first_directories(&files);
     let is_other = |file: &FileDiff<'_>| {
-        let names = names(&file.header, &prefixes).unwrap_or_default();
+        let names = names(&file.header, &directories).unwrap_or_default();
         let agrees = |name: &str| above.is_some_and(|above| agreed(name, above).is_ok());
         names.shown().is_some_and(|name| !agrees(name))
     };
@@ -32,10 +30,10 @@ pub(super) fn changes(
     path: Option<&RelPath>,
 ) -> Result<Vec<FileChange>, BlockTrouble> {
     let is_one = files.len() == 1;
-    let prefixes = prefixes(&files);
+    let directories = first_directories(&files);
     let changes: Vec<FileChange> = files
         .into_iter()
-        .map(|file| change(file, path, is_one, &prefixes))
+        .map(|file| change(file, path, is_one, &directories))
         .collect::<Result<_, _>>()?;
     if changes.is_empty() {
         return Err(BlockTrouble::new(
@@ -50,14 +48,14 @@ fn change(
     file: FileDiff<'_>,
     path: Option<&RelPath>,
     is_one: bool,
-    prefixes: &HashSet<String>,
+    directories: &FirstDirectories,
 ) -> Result<FileChange, BlockTrouble> {
     if let Some(trouble) = file.trouble {
         return Err(trouble);
     }
     let header = &file.header;
     let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
-    let names = match (names(header, prefixes), path) {
+    let names = match (names(header, directories), path) {
         // Who names the file in the command makes the names in the diff up.
         (_, Some(_)) if is_one && !is_moved => HeaderNames::default(),
         (names, _) => names?,
@@ -167,29 +165,25 @@ impl HeaderNames {
     }
 }
 
-/// The directories ahead of the paths in a diff that compares two trees.
-fn prefixes(files: &[FileDiff<'_>]) -> HashSet<String> {
-    let pairs = || {
-        let headers = files.iter().map(|file| &file.header);
-        headers.filter_map(|header| Some((header.old.as_ref()?, header.new.as_ref()?)))
-    };
-    let stripped = pairs().filter_map(|(old, new)| name::prefixes(&old.text, &new.text));
-    let mut prefixes: HashSet<String> = stripped.flatten().map(str::to_owned).collect();
-    // A directory that another file keeps is no prefix.
-    for (old, new) in pairs() {
-        let is_kept = !old.is_null() && !new.is_null();
-        if is_kept && name::prefixes(&old.text, &new.text).is_none() {
-            for name in [&old.text, &new.text] {
-                let first = name.split('/').next().unwrap_or_default();
-                prefixes.remove(first);
-            }
+/// The first directories of the files that have two names.
+fn first_directories(files: &[FileDiff<'_>]) -> FirstDirectories {
+    let mut directories = FirstDirectories::default();
+    for header in files.iter().map(|file| &file.header) {
+        if let (Some(old), Some(new)) = (&header.old, &header.new)
+            && !old.is_null()
+            && !new.is_null()
+        {
+            directories.add(&old.text, &new.text);
+        }
+        if let Some(names) = header.git {
+            directories.add_git(names);
         }
     }
-    prefixes
+    directories
 }
 
-fn names(header: &Header<'_>, prefixes: &HashSet<String>) -> Result<HeaderNames, BlockTrouble> {
-    let from_lines = from_lines(header, prefixes)?;
+fn names(header: &Header<'_>, directories: &FirstDirectories) -> Result<HeaderNames, BlockTrouble> {
+    let from_lines = from_lines(header, directories)?;
     for moved in [&header.rename, &header.copy] {
         if let (Some(from), Some(to)) = moved {
             return Ok(HeaderNames {
@@ -228,20 +222,20 @@ fn names(header: &Header<'_>, prefixes: &HashSet<String>) -> Result<HeaderNames,
 /// The file that the lines `---` and `+++` name.
 fn from_lines(
     header: &Header<'_>,
-    prefixes: &HashSet<String>,
+    directories: &FirstDirectories,
 ) -> Result<Option<String>, BlockTrouble> {
     let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
     let (old, new) = match (&header.old, &header.new) {
         (None, None) => return Ok(None),
         (Some(only), None) | (None, Some(only)) => {
-            return Ok(Some(name::strip_single(&only.text, prefixes).to_owned()));
+            return Ok(Some(directories.strip_single(&only.text).to_owned()));
         }
         (Some(old), Some(new)) => (old, new),
     };
     let file = match (old.is_null(), new.is_null()) {
         (true, true) => return Err(no_name()),
-        (true, false) => name::strip_single(&new.text, prefixes),
-        (false, true) => name::strip_single(&old.text, prefixes),
+        (true, false) => directories.strip_single(&new.text),
+        (false, true) => directories.strip_single(&old.text),
         (false, false) => {
             let (old, new) = name::strip_pair(&old.text, &new.text);
             match name::choose(old, new) {

@@ -156,19 +156,48 @@ pub(super) fn strip_pair<'a>(old: &'a str, new: &'a str) -> (&'a str, &'a str) {
     }
 }
 
-/// The first directories of a pair of names, if they are not part of the path.
-pub(super) fn prefixes<'a>(old: &'a str, new: &'a str) -> Option<[&'a str; 2]> {
-    let is_stripped = strip_pair(old, new) != (old, new);
-    let first = |name: &'a str| name.split_once('/').map(|(first, _)| first);
-    Some([first(old)?, first(new)?]).filter(|_| is_stripped)
+/// The first directories of the names in a diff.
+#[derive(Debug, Default)]
+pub(super) struct FirstDirectories {
+    /// Those that are not part of the path.
+    prefixes: HashSet<String>,
+    /// Those that are.
+    kept: HashSet<String>,
 }
 
-/// Takes the prefix off a name that stands alone, the other being `/dev/null`: a conventional one, or
-/// one that the other files of the diff have.
-pub(super) fn strip_single<'a>(name: &'a str, prefixes: &HashSet<String>) -> &'a str {
-    match name.split_once('/') {
-        Some((first, rest)) if is_prefix(first) || prefixes.contains(first) => rest,
-        _ => name,
+impl FirstDirectories {
+    /// Takes note of a pair of names.
+    pub(super) fn add(&mut self, old: &str, new: &str) {
+        let set = if strip_pair(old, new) == (old, new) {
+            &mut self.kept
+        } else {
+            &mut self.prefixes
+        };
+        let first = |name: &str| Some(name.split_once('/')?.0.to_owned());
+        set.extend([old, new].into_iter().filter_map(first));
+    }
+
+    /// Takes note of the names after `diff --git` if they are the same: git adds no prefix then.
+    pub(super) fn add_git(&mut self, names: &str) {
+        if let Some((old, new)) = names.split_at_checked(names.len() / 2)
+            && new.strip_prefix(' ') == Some(old)
+        {
+            self.add(old, old);
+        }
+    }
+
+    /// Takes the prefix off a name that stands alone, the other being `/dev/null`: a conventional one,
+    /// or one that the other files of the diff have.
+    pub(super) fn strip_single<'a>(&self, name: &'a str) -> &'a str {
+        let Some((first, rest)) = name.split_once('/') else {
+            return name;
+        };
+        let is_given = match (self.prefixes.contains(first), self.kept.contains(first)) {
+            // A directory that another file keeps is seldom a prefix.
+            (is_given, true) => is_given && is_prefix(first),
+            (is_given, false) => is_given || is_prefix(first),
+        };
+        if is_given { rest } else { name }
     }
 }
 
@@ -276,14 +305,40 @@ mod tests {
 
     #[test]
     fn a_name_alone_loses_the_prefix_of_the_others() {
-        let of = |old, new| prefixes(old, new).into_iter().flatten().map(str::to_owned);
-        let versions = of("p-1/src/a", "p-2/src/a").collect();
-        assert_eq!(strip_single("p-2/src/new", &versions), "src/new");
-        assert_eq!(strip_single("b/src/new", &versions), "src/new");
-        assert_eq!(strip_single("src/new", &versions), "src/new");
-        for (old, new) in [("src/a", "src/a"), ("src/a.orig", "src/a"), ("a", "b")] {
-            assert_eq!(prefixes(old, new), None);
+        let of = |pairs: &[(&str, &str)]| {
+            let mut directories = FirstDirectories::default();
+            for (old, new) in pairs {
+                directories.add(old, new);
+            }
+            directories
+        };
+        let versions = of(&[("p-1/src/a", "p-2/src/a")]);
+        assert_eq!(versions.strip_single("p-2/src/new"), "src/new");
+        assert_eq!(versions.strip_single("b/src/new"), "src/new");
+        assert_eq!(versions.strip_single("src/new"), "src/new");
+        let moved = of(&[("src/a", "lib/a"), ("lib/b", "lib/b")]);
+        assert_eq!(moved.strip_single("lib/new"), "lib/new");
+        for pair in [("src/a", "src/a"), ("src/a.orig", "src/a"), ("a", "b")] {
+            assert_eq!(of(&[pair]).strip_single("src/new"), "src/new");
         }
+    }
+
+    #[test]
+    fn a_directory_with_the_name_of_a_prefix_is_known_by_the_other_files() {
+        for first in ["c", "i", "o", "w"] {
+            let (old, new) = (format!("{first}/main.c"), format!("{first}/util.c"));
+            let mut directories = FirstDirectories::default();
+            assert_eq!(directories.strip_single(&new), "util.c");
+            directories.add(&old, &old);
+            assert_eq!(directories.strip_single(&new), new);
+            let mut directories = FirstDirectories::default();
+            directories.add_git(&format!("{new} {new}"));
+            assert_eq!(directories.strip_single(&new), new);
+        }
+        let mut directories = FirstDirectories::default();
+        directories.add_git("a/a/x b/a/x");
+        directories.add_git("b/x b/x");
+        assert_eq!(directories.strip_single("b/a/y"), "a/y");
     }
 
     #[test]

@@ -283,3 +283,40 @@ fn a_heading_of_seven_letters_is_not_cut_off_from_its_underline() {
     assert!(message(&block("x\n", "New one\n=======\n")).contains("several"));
     assert!(message(&block(heading, "")).contains("several"));
 }
+
+#[test]
+fn a_few_words_lead_on_to_another_file() {
+    for above in [
+        "and `b.py`",
+        "Also in b.py:",
+        "Now `b.py`",
+        "Then, in the file `b.py`",
+        "2. And `b.py` as well.",
+    ] {
+        let text = format!("a.py\n```python\n{BLOCK}```\n\n{above}\n```python\n{BLOCK}```\n");
+        case(
+            &text,
+            &[("a.py", "old\n", "new\n"), ("b.py", "old\n", "new\n")],
+        );
+    }
+}
+
+#[test]
+fn a_block_below_words_about_another_file_is_not_one_of_the_file_before() {
+    for above in [
+        "The counter in `b.py` has the same problem",
+        "It is called by b.py and c.py, which need it too.",
+    ] {
+        let text = format!("a.py\n{BLOCK}\n{above}\n{BLOCK}");
+        let found = scan(&text);
+        assert!(matches!(found[0].items[..], [CandidateItem::Command(_)]));
+        assert!(
+            matches!(found[1].items[..], [CandidateItem::Problem(_)]),
+            "{above}"
+        );
+    }
+    for above in ["The helper of `b.py` is used in `a.py`", "Then the sum", ""] {
+        let text = format!("src/a.py\n{BLOCK}\n{above}\n{BLOCK}");
+        assert_eq!(edits(&text)[1].0, "src/a.py", "{above}");
+    }
+}
