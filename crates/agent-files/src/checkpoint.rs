@@ -287,14 +287,32 @@ impl CheckpointStore {
         limits: &CheckpointLimits,
         lists_files: ListsFiles,
     ) -> Result<(TakenSnapshot, Arc<Walked>)> {
+        const MOST_LOOKS: usize = 3;
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let limits = self.without_itself(workspace, limits);
+        let mut looks = 1;
+        loop {
+            let (taken, walked, is_torn) = self.take_once(workspace, &limits, lists_files)?;
+            if !is_torn || looks == MOST_LOOKS {
+                return Ok((taken, walked));
+            }
+            looks += 1;
+        }
+    }
+
+    /// Takes a snapshot, and tells if it is torn.
+    fn take_once(
+        &mut self,
+        workspace: &Workspace,
+        limits: &CheckpointLimits,
+        lists_files: ListsFiles,
+    ) -> Result<(TakenSnapshot, Arc<Walked>, bool)> {
         let survey = self.survey(workspace, &limits.scope, lists_files)?;
         let settled_before = take::settled_before(survey.began);
         workspace.remember_scope(&survey.scope);
         let objects = &self.objects;
-        (self.last).take_if(|last| !last.is_of(workspace, &limits, objects));
+        (self.last).take_if(|last| !last.is_of(workspace, limits, objects));
         let fingerprint = survey.fingerprint();
         if let Some(last) = &mut self.last
             && last.fingerprint == Some(fingerprint)
@@ -305,7 +323,8 @@ impl CheckpointStore {
             }
             // To free the memory of a large one takes its time.
             let _ = thread::Builder::new().spawn(move || drop(survey));
-            return Ok(last.again(workspace, lists_files));
+            let (taken, walked) = last.again(workspace, lists_files);
+            return Ok((taken, walked, false));
         }
         workspace.keep_names(survey.known_names(settled_before));
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
@@ -324,12 +343,13 @@ impl CheckpointStore {
             }
             None => KnownBefore::Cached(Directories::new()),
         };
-        let mut builder = SnapshotBuilder::new(&self.objects, &limits, known, settled_before);
+        let mut builder = SnapshotBuilder::new(&self.objects, limits, known, settled_before);
         builder.lists_files = lists_files;
         let mut found = builder.run(workspace, survey)?;
         let directories = std::mem::take(&mut found.directories);
         let is_repeatable = directories.values().all(|seen| seen.is_repeatable());
         let (cache, listing) = (found.cache.take(), found.listing.take());
+        let is_torn = found.is_torn;
         let taken = self.keep(found)?;
         if let Some(cache) = cache {
             cache.write(&cache_path)?;
@@ -337,7 +357,7 @@ impl CheckpointStore {
         let files_read = taken.files_read;
         let last = self.last.insert(LastSnapshot {
             workspace: workspace.path().to_owned(),
-            limits,
+            limits: limits.clone(),
             fingerprint: is_repeatable.then_some(fingerprint),
             taken: TakenSnapshot {
                 files_read: 0,
@@ -353,6 +373,7 @@ impl CheckpointStore {
                 ..taken
             },
             walked,
+            is_torn,
         ))
     }
 

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
 use crate::workspace::crew::{both, each_of};
 use crate::workspace::survey::{
-    DirectoryState, KeptDirectory, KeptSurvey, ListedDirectory, SurveyListing, Surveyed,
+    DirectoryState, FileRead, KeptDirectory, KeptSurvey, ListedDirectory, SurveyListing, Surveyed,
     SurveyedDirectory, Visited,
 };
 use crate::workspace::{FileKind, Workspace};
@@ -51,6 +51,8 @@ pub(super) struct SnapshotBuilder<'a> {
     has_failed: AtomicBool,
     /// True if the cache lacks something.
     has_news: AtomicBool,
+    /// True if a file was read that is not the one that was surveyed.
+    is_torn: AtomicBool,
     pub(super) lists_files: ListsFiles,
 }
 
@@ -108,6 +110,8 @@ pub(super) struct FinishedSnapshot {
     pub(super) passed_over_count: u64,
     pub(super) repositories: Vec<PathBuf>,
     pub(super) files_read: u64,
+    /// True if files or directories changed places meanwhile, so that it may show no state that ever was.
+    pub(super) is_torn: bool,
     /// Sorted.
     pub(super) inodes: Vec<u64>,
     /// The files, if they were to be listed.
@@ -135,6 +139,7 @@ impl<'a> SnapshotBuilder<'a> {
             failure: Mutex::new(None),
             has_failed: AtomicBool::new(false),
             has_news: AtomicBool::new(false),
+            is_torn: AtomicBool::new(false),
             lists_files: ListsFiles::No,
         }
     }
@@ -292,7 +297,7 @@ impl<'a> SnapshotBuilder<'a> {
             {
                 node
             }
-            (FileKind::File { .. }, _) => self.file(directory, surveyed),
+            (FileKind::File { .. }, _) => self.file(directory, surveyed, &mut print),
             (FileKind::Link, _) => self.link(directory, surveyed),
             (FileKind::Special, _) => passed_over(Reason::Special),
         };
@@ -305,7 +310,13 @@ impl<'a> SnapshotBuilder<'a> {
         }
     }
 
-    fn file(&self, directory: &SurveyedDirectory<'_>, surveyed: &Surveyed) -> Node {
+    /// Reads a file. If another one is there by now, the metadata prove nothing about it.
+    fn file(
+        &self,
+        directory: &SurveyedDirectory<'_>,
+        surveyed: &Surveyed,
+        print: &mut Print,
+    ) -> Node {
         let stat = &surveyed.stat;
         if stat.size > self.limits.max_ignored_bytes && directory.is_ignored(surveyed) {
             return passed_over(Reason::Ignored);
@@ -319,9 +330,13 @@ impl<'a> SnapshotBuilder<'a> {
         }
         self.files_read.fetch_add(1, Ordering::Relaxed);
         match directory.read(surveyed, self.limits.max_file_bytes) {
-            Ok(Some(content)) => {
-                let size = content.len() as u64;
-                match self.keep(&content) {
+            Ok(Some(FileRead { bytes, is_other })) => {
+                if is_other {
+                    *print = Print::NONE;
+                    self.is_torn.store(true, Ordering::Relaxed);
+                }
+                let size = bytes.len() as u64;
+                match self.keep(&bytes) {
                     Some(content) => Node::File {
                         content,
                         size,
@@ -399,6 +414,7 @@ impl<'a> SnapshotBuilder<'a> {
             }
         }
         let mut finished = report(&seen, &trees, new, self.files_read.into_inner());
+        finished.is_torn = self.is_torn.into_inner();
         finished.cache = has_news.then(|| cache_of(&seen, &trees, finished.root));
         let directories = seen.into_iter().map(|visited| visited.value);
         finished.directories = directories
@@ -441,6 +457,7 @@ fn report(
         passed_over_count: 0,
         repositories: Vec::new(),
         files_read,
+        is_torn: false,
         inodes: Vec::with_capacity(seen.iter().map(|one| one.value.entries.len()).sum()),
         listing: None,
         directories: SeenDirectories::new(),

@@ -34,7 +34,8 @@ impl Workspace {
     /// Reads a regular file; `None` if it is not regular or larger than `max_bytes`.
     pub fn read_exact(&self, path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         let (directory, name) = self.at(path)?;
-        read_regular(&directory, name, max_bytes)
+        let file = read_regular(&directory, name, max_bytes)?;
+        Ok(file.map(|(bytes, _)| bytes))
     }
 
     /// The target of a link.

@@ -60,6 +60,12 @@ impl DirectoryNames<'_> {
         }
     }
 
+    /// The inode number of the directory, if it was listed now.
+    pub(super) fn inode_listed(&self) -> Option<u64> {
+        let listed = self.opened.get().filter(|_| self.known.is_none())?;
+        Some(FileStat::of(&listed.dir_metadata().ok()?).inode)
+    }
+
     pub(super) fn opened(&self) -> io::Result<&Dir> {
         if self.inside.as_os_str().is_empty() {
             return Ok(self.root);

@@ -88,6 +88,14 @@ pub struct SurveyedDirectory<'a> {
     pub content: Arc<DirectoryContent>,
 }
 
+/// The content of a file that was surveyed.
+pub struct FileRead {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// True if it is another file than the one that was surveyed, which was replaced or moved since.
+    pub is_other: bool,
+}
+
 /// Reads files of a directory that is being visited.
 struct DirectoryReader<'a> {
     workspace: &'a Workspace,
@@ -202,9 +210,13 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
     }
 
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
-        let Some((index, place)) = lock(&self.waiting).remove(directory.as_os_str()) else {
+        let Some((index, mut place)) = lock(&self.waiting).remove(directory.as_os_str()) else {
             return Vec::new();
         };
+        // Another directory may have taken its place since; what is in it is not known under these
+        // metadata then.
+        let listed = names.as_ref().ok().and_then(DirectoryNames::inode_listed);
+        (place.stat).take_if(|stat| listed.is_some_and(|inode| inode != stat.inode));
         let reader = DirectoryReader {
             workspace: self.workspace,
             place,
@@ -373,7 +385,8 @@ impl DirectoryReader<'_> {
     }
 
     fn read_name(&self, name: &OsStr, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        read_regular(self.opened()?, name, max_bytes)
+        let file = read_regular(self.opened()?, name, max_bytes)?;
+        Ok(file.map(|(bytes, _)| bytes))
     }
 
     fn opened(&self) -> io::Result<&Dir> {
@@ -391,8 +404,12 @@ impl DirectoryReader<'_> {
 impl SurveyedDirectory<'_> {
     /// Reads a file in this directory; `None` if it is larger than `max_bytes` or no longer
     /// regular.
-    pub fn read(&self, entry: &Surveyed, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        self.reader.read_name(&entry.name, max_bytes)
+    pub fn read(&self, entry: &Surveyed, max_bytes: u64) -> io::Result<Option<FileRead>> {
+        let file = read_regular(self.reader.opened()?, &entry.name, max_bytes)?;
+        Ok(file.map(|(bytes, inode)| FileRead {
+            bytes,
+            is_other: inode != entry.stat.inode,
+        }))
     }
 
     /// True if the file system resolves the name, possibly to an entry with another spelling.
@@ -505,12 +522,13 @@ impl SurveyedDirectory<'_> {
     }
 }
 
-/// Reads a regular file, not through a link; `None` if it is larger than `max_bytes`.
+/// Reads a regular file, not through a link, and its inode number; `None` if it is larger than
+/// `max_bytes`.
 pub(super) fn read_regular(
     directory: &Dir,
     name: &OsStr,
     max_bytes: u64,
-) -> io::Result<Option<Vec<u8>>> {
+) -> io::Result<Option<(Vec<u8>, u64)>> {
     let mut options = OpenOptions::new();
     // Without `nonblock`, opening a pipe would wait for a writer.
     options.read(true).nonblock(true).follow(FollowSymlinks::No);
@@ -523,7 +541,8 @@ pub(super) fn read_regular(
     // It may grow while it is read.
     file.take(max_bytes.saturating_add(1))
         .read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
+    let is_whole = bytes.len() as u64 <= max_bytes;
+    Ok(is_whole.then(|| (bytes, FileStat::of(&metadata).inode)))
 }
 
 /// True for a name that begins with a dot.

@@ -552,3 +552,54 @@ fn random_changes_are_seen_whatever_is_known() {
         fs::remove_dir_all(other).unwrap();
     }
 }
+
+/// Gives two directories each other's names.
+fn exchange(root: &Path) {
+    let place = |name: &str| root.join(name);
+    fs::rename(place("a"), place("c")).unwrap();
+    fs::rename(place("b"), place("a")).unwrap();
+    fs::rename(place("c"), place("b")).unwrap();
+}
+
+#[test]
+fn a_file_that_is_not_the_one_that_was_surveyed_is_told_and_read_again() {
+    let mut bench = bench();
+    bench.shell("mkdir a b; printf one > a/f; printf two > b/f");
+    bench.store.clock = || SystemTime::now() + Duration::from_hours(1);
+    let limits = CheckpointLimits::default();
+    let now = (bench.store.clock)();
+    let survey = bench
+        .workspace
+        .survey_everything(&limits.scope, now)
+        .unwrap();
+    exchange(&bench.root);
+    let settled = take::settled_before(now);
+    let nothing = KnownBefore::Cached(Directories::new());
+    let builder = SnapshotBuilder::new(&bench.store.objects, &limits, nothing, settled);
+    let found = builder.run(&bench.workspace, survey).unwrap();
+    assert!(found.is_torn);
+    assert!(!found.directories[OsStr::new("a")].is_repeatable());
+}
+
+#[test]
+fn a_directory_that_is_not_the_one_that_was_seen_from_above_is_not_known() {
+    let bench = bench();
+    bench.shell("mkdir a b; printf one > a/only-in-a; printf two > b/only-in-b");
+    let scope = Arc::new(SurveyScope {
+        max_entries: 100,
+        ..SurveyScope::default()
+    });
+    let visited = bench.workspace.survey(scope, |directory| {
+        // They are exchanged between the look at the directory above and the look into them.
+        if directory.path().as_os_str().is_empty() || directory.path() == Path::new("b") {
+            exchange(&bench.root);
+        }
+        (directory.path().to_owned(), directory.stat().is_some())
+    });
+    let visited: BTreeMap<PathBuf, bool> =
+        visited.unwrap().into_iter().map(|one| one.value).collect();
+    assert_eq!(
+        visited.into_iter().collect::<Vec<_>>(),
+        [("".into(), true), ("a".into(), false), ("b".into(), false)]
+    );
+}
