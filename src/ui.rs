@@ -285,7 +285,12 @@ impl Ui {
     }
 
     fn tell_as(&self, event: &Event, told: &ScriptEvent<'_>) {
+        self.bring(event, told);
+        // The person does not wait for the log, whose lines are searched for secrets.
         tracing::debug!(event = %trace::trace(event));
+    }
+
+    fn bring(&self, event: &Event, told: &ScriptEvent<'_>) {
         if self.form == Form::Json {
             self.data(told);
             let stops = self.terminal.interrupt.get();

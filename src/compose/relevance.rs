@@ -265,12 +265,18 @@ fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPat
     let searched = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         .ascii_case_insensitive(true)
+        // For texts as short as names it would cost more than it saves.
+        .prefilter(false)
         .build(&stems);
     // Nothing that a task says is too much for it; if it were, no word would count.
     let Ok(searched) = searched else {
         return BTreeMap::new();
     };
     let bits = |text: &str| {
+        // Most names have none of them, and to find them all begins slowly.
+        if !searched.is_match(text) {
+            return 0;
+        }
         (searched.find_overlapping_iter(text))
             .filter(|found| words::is_word(text, found.start(), found.end()))
             .fold(0_u32, |bits, found| bits | 1 << found.pattern().as_u32())
