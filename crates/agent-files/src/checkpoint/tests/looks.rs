@@ -554,12 +554,7 @@ fn random_changes_are_seen_whatever_is_known() {
 }
 
 /// Gives two directories each other's names.
-fn exchange(root: &Path) {
-    let place = |name: &str| root.join(name);
-    fs::rename(place("a"), place("c")).unwrap();
-    fs::rename(place("b"), place("a")).unwrap();
-    fs::rename(place("c"), place("b")).unwrap();
-}
+const EXCHANGE: &str = "mv a c; mv b a; mv c b";
 
 #[test]
 fn a_file_that_is_not_the_one_that_was_surveyed_is_told_and_read_again() {
@@ -572,7 +567,7 @@ fn a_file_that_is_not_the_one_that_was_surveyed_is_told_and_read_again() {
         .workspace
         .survey_everything(&limits.scope, now)
         .unwrap();
-    exchange(&bench.root);
+    bench.shell(EXCHANGE);
     let settled = take::settled_before(now);
     let nothing = KnownBefore::Cached(Directories::new());
     let builder = SnapshotBuilder::new(&bench.store.objects, &limits, nothing, settled);
@@ -592,7 +587,7 @@ fn a_directory_that_is_not_the_one_that_was_seen_from_above_is_not_known() {
     let visited = bench.workspace.survey(scope, |directory| {
         // They are exchanged between the look at the directory above and the look into them.
         if directory.path().as_os_str().is_empty() || directory.path() == Path::new("b") {
-            exchange(&bench.root);
+            bench.shell(EXCHANGE);
         }
         (directory.path().to_owned(), directory.stat().is_some())
     });
