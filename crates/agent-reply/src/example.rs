@@ -540,7 +540,10 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
     const MOST_LINES: usize = 8;
     const MOST_BELOW: usize = 2_000;
     let mut fence: Option<Fence<'_>> = None;
-    let above = (free_from.min(line)..line).rev().take(MOST_LINES);
+    // The block of another dialect begins with the sentence that names its file.
+    let is_sentence = file_name::in_sentence(lines[line]).is_some();
+    let end = line + usize::from(is_sentence);
+    let above = (free_from.min(line)..end).rev().take(MOST_LINES);
     for text in above.map(|at| lines[at]) {
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
@@ -756,7 +759,12 @@ mod phrases {
                 "imagine ",
                 "suppose ",
             ],
-            parts: &["is an example of ", "how a command "],
+            parts: &[
+                "is an example of ",
+                "how a command ",
+                "would be something like",
+                "looks something like",
+            ],
             ends: &[
                 "would look like this",
                 "format looks like",
@@ -866,6 +874,8 @@ mod phrases {
                 "from the protocol",
                 "from the documentation",
                 "already done",
+                "i already applied",
+                "i already changed",
                 "already executed",
                 "already applied",
                 "already sent",

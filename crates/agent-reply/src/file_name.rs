@@ -83,8 +83,24 @@ pub(super) fn word(line: &str) -> Option<&str> {
         }
         text = next;
     }
-    let is_word = !text.contains(char::is_whitespace) || (quoted && is_unmistakable(text));
+    let is_word = !text.contains(char::is_whitespace)
+        || (quoted && is_unmistakable(text) && !is_command_line(text));
     (is_word && is_possible(text)).then_some(text)
+}
+
+/// Returns true if several words are rather a command with its arguments than a name with blanks: `cat
+/// src/a.py`, `bin/tool --help`. What it prints stands below it.
+fn is_command_line(text: &str) -> bool {
+    const PROGRAMS: &str = "awk bash bun bundle cargo cat cd chmod cmake cp curl deno diff docker dotnet \
+        echo find gcc git go gradle grep head java jq less ls make mkdir mv node npm npx perl php pip \
+        pnpm poetry pytest python python3 rails rake rm ruby sed sh sort sudo tail tar tee touch tree \
+        uv wc wget yarn";
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    has_word(PROGRAMS, first)
+        || first.starts_with("./")
+        || known_name::is_known(first)
+        || words.any(|word| word.starts_with('-') && word.len() > 1)
 }
 
 /// The only file that a sentence leading to code names in backticks: ``Now change `a.py`:``.
@@ -504,6 +520,18 @@ mod tests {
             assert_eq!(alone(line), Some("src/a.rs"), "{line}");
         }
         assert_eq!(alone("`my file.txt`"), Some("my file.txt"));
+        assert_eq!(
+            alone("`My Notes/file - 2.txt`"),
+            Some("My Notes/file - 2.txt")
+        );
+        for command in [
+            "cat src/a.py",
+            "bin/tool --help",
+            "python3 src/a.py -v",
+            "./run a.txt",
+        ] {
+            assert_eq!(alone(&format!("`{command}`")), None);
+        }
         assert_eq!(alone("__init__.py"), Some("__init__.py"));
         assert_eq!(alone("Makefile"), Some("Makefile"));
         assert_eq!(alone(".gitignore"), Some(".gitignore"));

@@ -66,6 +66,10 @@ fn names_in(line: &str) -> impl Iterator<Item = &str> {
     };
     let word = file_name::word(line).filter(is_said);
     let code = line.split('`').skip(1).step_by(2);
-    let names = word.into_iter().chain(code);
+    // A command with its arguments.
+    let programs = code
+        .clone()
+        .filter_map(|code| Some(code.split_once(' ')?.0));
+    let names = word.into_iter().chain(code).chain(programs);
     names.filter(|name| !file_name::is_file(name))
 }

@@ -13,9 +13,9 @@ use std::collections::HashSet;
 use super::{Done, Mended, RepairedLines};
 use crate::code_fence::Fence;
 use crate::line::has_word;
-use crate::search_replace;
-use crate::tags::{self, Kind, Name};
-use crate::trim::{trim, trim_end};
+use crate::tags::{self, FileContent, Kind, Name};
+use crate::trim::{filled_above, trim, trim_end};
+use crate::{file_name, search_replace};
 
 /// Widths that people set, the narrowest first.
 const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
@@ -98,7 +98,8 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             .first()
             .is_some_and(|first| MARKS.contains(first))
         {
-            part = part.after(line);
+            let is_code = || filled_above(lines, at).is_some_and(names_code);
+            part = part.after(line, is_code);
         }
         let is_long = above.len() >= NARROWEST || above.ends_with(" =");
         match part {
@@ -457,11 +458,11 @@ enum BodyPart {
 }
 
 impl BodyPart {
-    /// The part that goes on below a line.
-    fn after(self, line: &str) -> Self {
+    /// The part that goes on below a line; `is_code` tells if the line above that names a file of code.
+    fn after(self, line: &str, is_code: impl Fn() -> bool) -> Self {
         if line.starts_with('`') {
             return match (self, Fence::read(line)) {
-                (Self::Outside, Some(fence)) if is_source(&fence) => Self::Block,
+                (Self::Outside, Some(fence)) if is_source(&fence) || is_code() => Self::Block,
                 (Self::Block, Some(_)) => Self::Outside,
                 _ => self,
             };
@@ -508,7 +509,13 @@ fn goes_on_at_margin(line: &str) -> bool {
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
 }
 
-/// Returns true if a code block may hold a file.
+/// Returns true if a line is the name of a file of code.
+fn names_code(line: &str) -> bool {
+    let name = file_name::alone(line).or_else(|| file_name::in_sentence(line));
+    name.is_some_and(|name| file_name::is_file(name) && FileContent::of(name) == FileContent::Code)
+}
+
+/// Returns true if the language of a code block is one of programs.
 fn is_source(fence: &Fence<'_>) -> bool {
     const OTHERS: &str = "diff patch console output log text txt plaintext markdown md";
     let language = fence.language();

@@ -1146,3 +1146,41 @@ fn scripts_and_plans_that_nobody_reads_are_told() {
         read(&format!("{text}{DONE}"), &["DONE"], &[]);
     }
 }
+
+#[test]
+fn the_sentence_that_names_the_file_of_an_edit_may_call_it_an_example_or_an_offer() {
+    let edit = "```python\n<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE\n```\n";
+    for sentence in [
+        "The format for `a.py` would be something like:",
+        "Optionally, in `a.py`:",
+        "For example, in `a.py`:",
+        "If you want, in `a.py`:",
+        "I already applied this to `a.py`:",
+    ] {
+        read(&format!("{sentence}\n{edit}"), &[], &[1]);
+    }
+    for sentence in [
+        "In `a.py`:",
+        "Change `a.py` like this:",
+        "The first option is missing in `a.py`:",
+        "This is the edit of `a.py`, as an example for the others:",
+    ] {
+        let done = parse(&format!("{sentence}\n{edit}"));
+        assert_eq!(names(&done), ["EDIT_FILE"], "{sentence}");
+    }
+}
+
+#[test]
+fn what_a_command_prints_is_no_file_of_that_name() {
+    for command in [
+        "cat src/main.py",
+        "bin/tool --help",
+        "python3 src/main.py -v",
+        "./run.sh a.txt",
+    ] {
+        let reply = parse(&format!(
+            "It prints this.\n\n`{command}`\n```\nhello\nworld\n```\n"
+        ));
+        assert!(reply.steps.is_empty(), "{command}: {reply:?}");
+    }
+}
