@@ -101,6 +101,7 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
             let depth = indent(new[*at]);
             let is_meant = *at == 0
                 || !is_remark(new[*at])
+                || is_below_key(&new[block.new.start..=*at])
                 || tells_of_removal(new[*at])
                 || is_commented_out(new[*at], &old[block.old.clone()]);
             let below = &new[*at + 1..block.new.end];
@@ -165,6 +166,15 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         let mut written = new[block.new].iter();
         let found = written.find(|line| !lost.is_empty() && says_so(line) && is_about(line));
         found.copied()
+    })
+}
+
+/// Returns true if the last of these lines is, or stands below, a setting that is not set: `# hosts:`.
+fn is_below_key(lines: &[&str]) -> bool {
+    let mut comments = lines.iter().rev().take_while(|line| is_comment_line(line));
+    comments.any(|comment| {
+        let key = uncommented(comment.trim()).0.strip_suffix(':');
+        key.is_some_and(|key| words_of(key).count() == 1 && !key.contains(char::is_whitespace))
     })
 }
 
@@ -296,13 +306,27 @@ fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let filled = |lines: &[&str]| lines.iter().filter(is_filled).count();
     align(old, new).into_iter().find_map(|block| {
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
+        let end = block.new.end;
         let is_sign = |at: &usize| {
             let least = written + usize::from(is_body(new, *at));
-            (stands_for_lines(new[*at]) && lost >= least)
-                || (may_stand_for_lines(new[*at]) && lost > written)
+            !is_heading(&new[*at..end])
+                && ((stands_for_lines(new[*at]) && lost >= least)
+                    || (may_stand_for_lines(new[*at]) && lost > written))
         };
         block.new.into_iter().find(is_sign).map(|sign| new[sign])
     })
+}
+
+/// Returns true if the first of these new lines is the heading of the next: `# The rest`.
+fn is_heading(lines: &[&str]) -> bool {
+    let [heading, below, ..] = lines else {
+        return false;
+    };
+    let words = uncommented(heading.trim()).0.to_lowercase();
+    matches!(words.as_str(), "the rest" | "everything else" | "others")
+        && indent(below) == indent(heading)
+        && below.contains(char::is_alphanumeric)
+        && !is_comment_line(below)
 }
 
 /// The first line of the new lines of an edit that stands for others: as in a file, or a bare `...`
@@ -809,6 +833,19 @@ mod tests {
             omission_in_file(readme, "# Demo\n\n# Usage\n\nMore.\n"),
             None
         );
+    }
+
+    #[test]
+    fn a_heading_of_new_lines_and_a_setting_that_is_not_set_are_no_omissions() {
+        let old = "sub decode {\n    my $self = shift;\n    # Nothing\n    warn 1;\n    warn 2;\n    warn 3;\n    return;\n}\n";
+        let new =
+            "sub decode {\n    my $self = shift;\n    # The rest\n    return substr $str, 1;\n}\n";
+        assert_eq!(omission_in_file(old, new), None);
+        let cut = "sub decode {\n    my $self = shift;\n    # The rest\n}\n";
+        assert!(omission_in_file(old, cut).is_some());
+        let old = "ingress:\n  enabled: true\n  hosts:\n    - a.example\n  tls:\n    - b.example\n";
+        let new = "ingress:\n  enabled: true\n  # hosts:\n  #   - c.example\n";
+        assert_eq!(omission_in_file(old, new), None);
     }
 
     #[test]

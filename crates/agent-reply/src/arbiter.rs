@@ -814,6 +814,7 @@ struct DocumentSigns {
 impl DocumentSigns {
     fn read(lines: &[&str], blocks: &[Range<usize>]) -> Self {
         const MOST_KEYS: usize = 40;
+        const LABEL_AND_FENCE: usize = 3;
         // That of TOML stands between `+++`.
         let first = lines.first().map_or("", |line| line.trim_end());
         let sign = if first == "+++" { " =" } else { ":" };
@@ -838,7 +839,15 @@ impl DocumentSigns {
         let mut open: Option<Fence<'_>> = None;
         for (at, line) in lines.iter().enumerate() {
             while let Some(block) = blocks.next_if(|block| block.start <= at) {
+                if block.start >= taken_to && open.is_none() {
+                    let mut begun = lines[block.clone()].iter().take(LABEL_AND_FENCE);
+                    signs.code_blocks += usize::from(begun.any(|it| Fence::read(it).is_some()));
+                }
                 taken_to = taken_to.max(block.end);
+            }
+            if open.is_none() && at < taken_to {
+                // Fences in what a command writes are not of the reply.
+                continue;
             }
             if let Some(fence) = Fence::read(line) {
                 open = match open {
@@ -849,7 +858,7 @@ impl DocumentSigns {
                     None => Some(fence),
                     open => open,
                 };
-            } else if open.is_none() && at >= taken_to {
+            } else if open.is_none() {
                 let name = line.trim_start_matches('#');
                 signs.headings += usize::from(name.len() < line.len() && name.starts_with(' '));
                 let mut element = line

@@ -205,7 +205,8 @@ impl WrapEdge {
     /// Judges if a line goes on on the one below it.
     fn judge(&self, above: &str, line: &str, below: &str) -> WrapSign {
         // A backslash continues the line on purpose.
-        if !is_margin(line) || above.ends_with('\\') || begins_anew(above, line) {
+        let is_ended = above.ends_with(';') && has_code(above) && !is_open(above);
+        if !is_margin(line) || above.ends_with('\\') || is_ended || begins_anew(above, line) {
             return WrapSign::Nothing;
         }
         let next = line.split_whitespace().next().map_or(0, str::len);
@@ -267,6 +268,8 @@ fn begins_anew(above: &str, line: &str) -> bool {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
         rest.len() < text.len() && (rest.starts_with(". ") || rest.starts_with(") "))
     };
+    // The string of several lines that it ends begins far above.
+    let is_end_of_string = || line.starts_with('`') && !line.matches('`').count().is_multiple_of(2);
     let is_directive = || {
         let inner = line.trim_start_matches(['{', '%', '<', '$', '-', ' ']);
         let word = inner.split(|c: char| !c.is_alphanumeric()).next();
@@ -279,6 +282,7 @@ fn begins_anew(above: &str, line: &str) -> bool {
         || (mark > 1 && line[..mark] == above[..other])
         || (is_item(line) && is_item(above))
         || is_directive()
+        || is_end_of_string()
 }
 
 /// Returns true if a line begins at the margin, or behind the blank at which it was broken.
@@ -533,9 +537,15 @@ fn depth(line: &str) -> (i32, bool) {
     let mut depth = 0_i32;
     let mut quote = None;
     let mut escaped = false;
-    for byte in line.bytes() {
+    // Lisp and Texinfo quote `name' so.
+    let is_name = |rest: &str| {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "-_*:/.".contains(c)));
+        end.is_some_and(|end| end > 0 && rest[end..].starts_with('\''))
+    };
+    for (at, byte) in line.bytes().enumerate() {
         match (quote, byte) {
             _ if std::mem::take(&mut escaped) => {}
+            (None, b'`') if is_name(&line[at + 1..]) => {}
             (Some(_), b'\\') => escaped = true,
             (Some(open), byte) if open == byte => quote = None,
             (None, b'"' | b'`') => quote = Some(byte),
@@ -588,6 +598,31 @@ mod tests {
     }
 
     const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
+
+    #[test]
+    fn what_ends_where_a_line_ends_was_not_wrapped() {
+        let edge = "x".repeat(64);
+        for (first, second) in [
+            // A string of several lines ends.
+            (
+                "  --noLockUpdate      Skips updating the lock with \"pnpm install\" always",
+                "`.trim()",
+            ),
+            // Lisp has quotes of its own.
+            (
+                "Two example filter functions are shipped by default - `projectile-buffers-with-file'",
+                "and `projectile-buffers-with-file-or-process'.\"",
+            ),
+            // A statement ends.
+            (
+                "  ->header_is('Accept-Ranges' => 'bytes')->content_is(\"test 123\\nlalala\");",
+                "$modified = $t->tx->res->headers->last_modified;",
+            ),
+        ] {
+            let text = file("", first, &format!("{second}\n    {edge}"));
+            assert_eq!(width(&text.repeat(2)), None, "{text}");
+        }
+    }
 
     /// A file with these two lines in it.
     fn file(indentation: &str, first: &str, second: &str) -> String {

@@ -596,3 +596,20 @@ fn other_words_above_a_command_do_no_harm() {
     let text = format!("For example:\n``````\n{file}[END ab12cd34#1]\n``````\n");
     row(&text, &["DELETE_FILE"], 0);
 }
+
+#[test]
+fn headings_and_code_blocks_of_a_file_are_not_of_the_reply() {
+    let section = "## Section\n\n```sh\nmake\n```\n\n";
+    let readme = format!(
+        "<write_to_file>\n<path>README.md</path>\n<content>\n# Title\n\n{}</content>\n</write_to_file>\n",
+        section.repeat(12)
+    );
+    let reply = crate::parse(&readme);
+    assert_eq!(reply.steps.len(), 1, "{:?}", reply.issues);
+    // Those of a document are counted.
+    let document = format!(
+        "# Title\n\n{}a.py\n```python\nx = 1\n```\n",
+        section.repeat(12)
+    );
+    assert!(crate::parse(&document).steps.is_empty());
+}
