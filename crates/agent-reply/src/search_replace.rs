@@ -180,11 +180,27 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
 fn named_by(line: &str, directly: bool) -> Option<&str> {
     let alone = file_name::alone(line).or_else(|| file_name::in_sentence(line));
     let alone = alone.or_else(|| next_file(line));
+    let alone = alone.or_else(|| path_with_blanks(line).filter(|_| directly));
     alone.or_else(|| {
         file_name::word(line)
             .filter(|_| directly)
             .filter(|word| !copy_button::is_language(word))
     })
+}
+
+/// A path with blanks in the names of its directories: `docs/Some Product/README.md`.
+fn path_with_blanks(line: &str) -> Option<&str> {
+    const WORDS: &str = "and for from in of or the to with";
+    let path = trim(line);
+    let (directories, name) = path.rsplit_once('/')?;
+    let is_name = |c: char| c.is_alphanumeric() || "-_/ ".contains(c);
+    let is_path = directories.starts_with(char::is_alphanumeric)
+        && directories.chars().all(is_name)
+        && !directories.split('/').next()?.contains(' ')
+        && !directories
+            .split([' ', '/'])
+            .any(|word| has_word(WORDS, word));
+    (is_path && file_name::is_file(name)).then_some(path)
 }
 
 /// The only file of a few words that lead on to it: ``and `a.py` ``, `Also in a.py:`.

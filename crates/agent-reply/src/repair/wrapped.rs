@@ -88,7 +88,7 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     let width = longest(lines);
     let edge = WrapEdge::new(width);
     let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
-    let mut part = BodyPart::Outside;
+    let (mut part, mut is_prose) = (BodyPart::Outside, false);
     let mut searched = HashSet::new();
     let mut above = "";
     for (at, &line) in lines.iter().enumerate() {
@@ -100,6 +100,11 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
         {
             let is_code = || filled_above(lines, at).is_some_and(names_code);
             part = part.after(line, is_code);
+            is_prose = if line.starts_with('[') && line.contains(" path=\"") {
+                is_tag_of_prose(line)
+            } else {
+                is_prose && part == BodyPart::New
+            };
         }
         let is_long = above.len() >= NARROWEST || above.ends_with(" =");
         match part {
@@ -112,10 +117,12 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             {
                 let below = lines.get(at + 1).copied().unwrap_or_default();
                 match edge.judge(above, line, below) {
+                    WrapSign::Nothing => {}
+                    // Who writes a document wraps it too.
+                    _ if is_prose => possible += 1,
                     WrapSign::Certain => certain += 1,
                     WrapSign::Likely => likely += 1,
                     WrapSign::Possible => possible += 1,
-                    WrapSign::Nothing => {}
                 }
             }
             BodyPart::Outside if is_long => prose += usize::from(edge.breaks_prose(above, line)),
@@ -513,6 +520,14 @@ fn goes_on_at_margin(line: &str) -> bool {
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
 }
 
+/// Returns true if a tag begins the content of a document.
+fn is_tag_of_prose(line: &str) -> bool {
+    let path = line
+        .split_once("path=\"")
+        .and_then(|(_, rest)| rest.split('"').next());
+    path.is_some_and(|path| FileContent::of(path) == FileContent::Prose)
+}
+
 /// Returns true if a line is the name of a file of code.
 fn names_code(line: &str) -> bool {
     let name = file_name::alone(line).or_else(|| file_name::in_sentence(line));
@@ -622,6 +637,15 @@ mod tests {
             let text = file("", first, &format!("{second}\n    {edge}"));
             assert_eq!(width(&text.repeat(2)), None, "{text}");
         }
+    }
+
+    #[test]
+    fn who_writes_a_document_wraps_it_too() {
+        let text = "[CREATE_FILE path=\"README.markdown\"]\nView any blob, tree, commit, or tag in the repository with `:Gedit` (and\n`:Gsplit`, `:Gvsplit`, `:Gtabedit`, ...).  Edit a file in the index and\nwrite to it.\n[/CREATE_FILE]\n";
+        assert_eq!(width(text), None);
+        assert_eq!(width(&text.replace("README.markdown", "a.py")), Some(72));
+        let prose = "I wrote the document that you asked for, and it says which commands show a\nblob, a tree or a commit, and how one goes back from there to the file that\nwas there before it, in the work tree.\n\n";
+        assert!(width(&format!("{prose}{text}")).is_some());
     }
 
     /// A file with these two lines in it.

@@ -285,6 +285,21 @@ fn a_heading_of_seven_letters_is_not_cut_off_from_its_underline() {
 }
 
 #[test]
+fn directories_may_have_blanks_in_their_names() {
+    case(
+        &format!("docs/Some Product/README.md\n{BLOCK}"),
+        &[("docs/Some Product/README.md", "old\n", "new\n")],
+    );
+    for above in [
+        "client/server and lib/x.py",
+        "src/a has to go to lib/x.py",
+        "See src/lib/x.py",
+    ] {
+        assert!(path_with_blanks(above).is_none(), "{above}");
+    }
+}
+
+#[test]
 fn a_few_words_lead_on_to_another_file() {
     for above in [
         "and `b.py`",
