@@ -7,6 +7,7 @@ use memchr::memmem;
 
 use super::{Done, Mended, RepairedLines};
 use crate::code_fence::Fence;
+use crate::line::has_word;
 use crate::trim::{each_line, trim_end, trim_start};
 
 /// Decodes a text in which every `<`, `&` and quote arrived as an entity.
@@ -48,6 +49,8 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
         let plain = start.starts_with("<<<<<")
             || start.starts_with("*** Begin")
             || start.starts_with("+++ ")
+            || (start.starts_with('[') && super::is_structural(trim_end(start)))
+            || is_element(start)
             || Fence::read(start).is_some();
         if plain {
             return None;
@@ -111,6 +114,17 @@ pub(super) fn repair_half_escaped_tags(text: &str) -> Mended {
 fn divider(line: &str) -> Option<&str> {
     let marks = trim_end(line).strip_prefix('\\')?;
     (marks.len() >= 3 && marks.bytes().all(|byte| byte == b'=')).then_some(marks)
+}
+
+/// Returns true for the beginning of an element with which other tools call: a page that escapes
+/// anything escapes that.
+fn is_element(line: &str) -> bool {
+    const NAMES: &str = "apply_diff content execute_command function_calls invoke parameter path \
+        replace_in_file tool_call write_to_file";
+    let name = line
+        .strip_prefix('<')
+        .and_then(|rest| rest.split(['>', ' ']).next());
+    name.is_some_and(|name| has_word(NAMES, name))
 }
 
 fn is_marker(line: &str) -> bool {
@@ -260,6 +274,8 @@ mod tests {
             "<<<<<<< SEARCH\n\\<<<<<<< SEARCH\n",
             "a\\_b",
             "[CREATE_FILE path=a]\n\\*\n[/CREATE_FILE]",
+            "[CREATE_FILE path=\"a.ts\"]\nx = `\n\\`\\`\\`sh\n`\n[/CREATE_FILE]",
+            "<write_to_file>\n<path>a.ts</path>\n<content>\n\\`\\`\\`sh\n</content>\n</write_to_file>",
         ] {
             assert_eq!(plain(text), None, "{text}");
         }
