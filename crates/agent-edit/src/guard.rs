@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::align::{DiffBlock, align};
 use super::anchor::{DEFINITIONS, MODIFIERS};
@@ -64,11 +65,7 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let (places, new): (Vec<usize>, Vec<&str>) = (new.iter().copied().enumerate())
         .filter(|(_, line)| is_filled(line))
         .unzip();
-    let names = |lines: &[&str]| -> HashSet<String> {
-        let defined = (0..lines.len()).filter_map(|at| defined_name(lines, at));
-        defined.map(str::to_owned).collect()
-    };
-    let (old_names, new_names) = (names(&old), names(&new));
+    let (old_names, new_names) = (defined_names(&old), defined_names(&new));
     let mut is_attached = vec![false; new.len()];
     for at in (1..new.len()).rev().map(|below| below - 1) {
         // ` * text` and ` */` stand one column further to the right than what follows.
@@ -81,11 +78,14 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         if code(&old[block.old.clone()]) <= code(&new[block.new.clone()]) {
             return None;
         }
+        let lost_names = lost_names(&old, block.old.clone(), &new_names);
         let is_lost = |at: &usize| {
             let name = defined_name(&old, *at);
-            name.is_some_and(|name| !new_names.contains(name))
+            name.is_some_and(|name| lost_names.contains(name))
         };
         let lost = block.old.clone().filter(is_lost);
+        // `hosts:` opens a setting of YAML, `def save():` is none.
+        let is_setting = lost.clone().all(|at| is_key(old[at]));
         let outermost = lost.map(|at| indent(old[at])).min();
         let is_new =
             |at: usize| defined_name(&new, at).is_some_and(|name| !old_names.contains(name));
@@ -101,7 +101,7 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
             let depth = indent(new[*at]);
             let is_meant = *at == 0
                 || !is_remark(new[*at])
-                || is_below_key(&new[block.new.start..=*at])
+                || (is_setting && is_unset(&new[..block.new.end], *at, &lost_names))
                 || tells_of_removal(new[*at])
                 || is_commented_out(new[*at], &old[block.old.clone()]);
             let below = &new[*at + 1..block.new.end];
@@ -123,8 +123,11 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
 /// The first remark that says of a definition that it stays, in the place of that definition: `# save
 /// is not changed`, and of several in a docstring: `Methods unchanged.`
 fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
-    const STAYS: [&str; 16] = [
+    const STAYS: [&str; 19] = [
         "as before",
+        "as in the original",
+        "as now",
+        "as they are",
         "as is",
         "as it was",
         "as it is",
@@ -146,7 +149,8 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let says_so = |line: &str| {
         let line = line.trim();
         let is_docstring = line.starts_with("\"\"\"") || line.starts_with("'''");
-        (is_docstring || is_comment_line(line)) && !known.contains(line) && {
+        let is_meant = tells_of_removal(line) && !line.contains("nothing");
+        (is_docstring || is_comment_line(line)) && !is_meant && !known.contains(line) && {
             let lower = line.to_lowercase();
             STAYS.iter().any(|phrase| lower.contains(phrase))
         }
@@ -154,11 +158,9 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     if !new.iter().any(|line| says_so(line)) {
         return None;
     }
-    let defined = (0..new.len()).filter_map(|at| defined_name(new, at));
-    let defined: HashSet<&str> = defined.collect();
+    let defined = defined_names(new);
     align(old, new).into_iter().find_map(|block| {
-        let lost = block.old.filter_map(|at| defined_name(old, at));
-        let lost: HashSet<&str> = lost.filter(|name| !defined.contains(name)).collect();
+        let lost = lost_names(old, block.old, &defined);
         let is_about = |line: &str| {
             let mut words = words_of(line);
             words.any(|word| lost.contains(word) || is_among(ALL, &word.to_lowercase()))
@@ -169,13 +171,49 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     })
 }
 
-/// Returns true if the last of these lines is, or stands below, a setting that is not set: `# hosts:`.
-fn is_below_key(lines: &[&str]) -> bool {
-    let mut comments = lines.iter().rev().take_while(|line| is_comment_line(line));
-    comments.any(|comment| {
-        let key = uncommented(comment.trim()).0.strip_suffix(':');
-        key.is_some_and(|key| words_of(key).count() == 1 && !key.contains(char::is_whitespace))
+/// The names that some of the old lines define and no new one does.
+fn lost_names<'t>(
+    old: &[&'t str],
+    lines: Range<usize>,
+    defined: &HashSet<&str>,
+) -> HashSet<&'t str> {
+    let names = lines.filter_map(|at| defined_name(old, at));
+    names.filter(|name| !defined.contains(name)).collect()
+}
+
+fn defined_names<'t>(lines: &[&'t str]) -> HashSet<&'t str> {
+    let names = (0..lines.len()).filter_map(|at| defined_name(lines, at));
+    names.collect()
+}
+
+/// Returns true if the comment `at` is, or stands below, a setting that is not set: `# hosts:`. One that
+/// is lost may only have been left out, unless what stands below it is a setting too.
+fn is_unset(lines: &[&str], at: usize, lost: &HashSet<&str>) -> bool {
+    let core = |line: &'_ str| uncommented(line.trim()).0.to_owned();
+    let is_value = |line: &str| {
+        let core = core(line);
+        core.starts_with("- ")
+            || core
+                .split_once(": ")
+                .is_some_and(|(key, _)| !key.contains(' '))
+    };
+    let comments = lines[..=at].iter().enumerate().rev();
+    let mut comments = comments.take_while(|(_, line)| is_comment_line(line));
+    comments.any(|(at, comment)| {
+        let key = core(comment);
+        let has_value = || {
+            lines
+                .get(at + 1)
+                .is_some_and(|line| is_comment_line(line) && is_value(line))
+        };
+        is_key(&key) && (has_value() || !words_of(&key).any(|word| lost.contains(word)))
     })
+}
+
+/// Returns true if a line is a word and a colon.
+fn is_key(line: &str) -> bool {
+    let key = line.trim().strip_suffix(':');
+    key.is_some_and(|key| words_of(key).count() == 1 && !key.contains(char::is_whitespace))
 }
 
 /// Returns true if a comment is one of these lines that was made a comment.
@@ -244,11 +282,13 @@ fn words_of(line: &str) -> impl DoubleEndedIterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
+/// Words that open a body and define nothing.
+const CONTROL: &str = "if else elif for foreach while do loop match switch case when default try catch \
+    except finally with return yield await throw raise unless until begin then end";
+
 /// The name of what a line defines, if lines below are its body: `Store` of `class Store(Base):`.
 /// Conditions and loops define nothing.
 fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
-    const CONTROL: &str = "if else elif for foreach while do loop match switch case when default try \
-        catch except finally with return yield await throw raise unless until begin then end";
     const OTHERS: &str = "record object proc defp defmodule macro protocol extension let var local \
         data partial readonly";
     let line = lines[at];
@@ -304,12 +344,17 @@ fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     }
     let is_filled = |line: &&&str| !line.trim().is_empty();
     let filled = |lines: &[&str]| lines.iter().filter(is_filled).count();
+    let defined = defined_names(new);
     align(old, new).into_iter().find_map(|block| {
-        let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
+        let (lost, written) = (
+            filled(&old[block.old.clone()]),
+            filled(&new[block.new.clone()]),
+        );
+        let lost_names = lost_names(old, block.old.clone(), &defined);
         let end = block.new.end;
         let is_sign = |at: &usize| {
             let least = written + usize::from(is_body(new, *at));
-            !is_heading(&new[*at..end])
+            !(lost_names.is_empty() && is_heading(&new[*at..end]))
                 && ((stands_for_lines(new[*at]) && lost >= least)
                     || (may_stand_for_lines(new[*at]) && lost > written))
         };
@@ -391,8 +436,10 @@ fn stands_for_lines(line: &str) -> bool {
     if is_comment && is_ellipsis(core) || is_cut() {
         return true;
     }
-    let is_framed =
-        line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']) || line.starts_with("{{");
+    let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '='])
+        || ["{{", "\"\"\"", "'''"]
+            .iter()
+            .any(|it| line.starts_with(it));
     let words = core.to_lowercase();
     ((is_comment || is_framed) && is_remark(&words, SIGNS))
         // `# alpha and beta unchanged`
@@ -406,6 +453,8 @@ fn may_stand_for_lines(line: &str) -> bool {
     let has_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
     is_comment && (has_dots() || is_remark(&core.to_lowercase(), "keep other others"))
         || is_empty_body(line)
+        // `def save(path): ...`
+        || line.trim().ends_with(": ...")
 }
 
 /// True if a line opens a body, or has an empty one, and a remark behind it stands for lines: `def
@@ -414,12 +463,15 @@ fn is_empty_body(line: &str) -> bool {
     const ENDS: [&str; 6] = [":", "{", "...", "pass", "do", "then"];
     let marks = [" #", " //", " /*", " --"].iter();
     let mut remarks = marks.filter_map(|mark| Some(line.split_at(line.rfind(mark)?)));
-    remarks.any(|(code, remark)| {
-        let code = code.trim();
-        // `void f() { /* unchanged */ }`
-        let remark = remark.trim().trim_end_matches('}');
-        ENDS.iter().any(|end| code.ends_with(end)) && stands_for_lines(remark)
-    })
+    let first = words_of(line).next().unwrap_or_default();
+    let is_control = is_among(CONTROL, first);
+    !is_control
+        && remarks.any(|(code, remark)| {
+            let code = code.trim();
+            // `void f() { /* unchanged */ }`
+            let remark = remark.trim().trim_end_matches('}');
+            ENDS.iter().any(|end| code.ends_with(end)) && stands_for_lines(remark)
+        })
 }
 
 /// True if words have one of these signs and otherwise only words of a placeholder.
@@ -833,6 +885,35 @@ mod tests {
             omission_in_file(readme, "# Demo\n\n# Usage\n\nMore.\n"),
             None
         );
+    }
+
+    #[test]
+    fn a_key_or_a_heading_in_the_place_of_a_definition_is_an_omission() {
+        let old = "def load(path):\n    return 1\n\n\ndef save(path, data):\n    check(path)\n    write(path)\n\n\nclass Store:\n    def two(self):\n        return 2\n\n    def three(self):\n        return 3\n";
+        let load = "def load(path):\n    return 1\n";
+        let save = "def save(path, data):\n    check(path)\n    write(path)\n";
+        let store = "class Store:\n    def two(self):\n        return 2\n\n    def three(self):\n        return 3\n";
+        for new in [
+            format!("{load}\n\n# save:\n\n\n{store}"),
+            format!("{load}\n\n# save:\n# stays where it is in your file\n\n\n{store}"),
+            format!("{load}\n\n# Everything else\nif __name__ == '__main__':\n    load('x')\n"),
+            format!(
+                "{load}\n\n{save}\n\nclass Store:\n    # two:\n    # three:\n    # both stay\n"
+            ),
+            format!("{load}\n\n# def save(path, data): ...\n\n\n{store}"),
+            format!("{load}\n\ndef save(path, data): ...\n\n\n{store}"),
+            format!("{load}\n\n\"\"\"save as in the original\"\"\"\n\n\n{store}"),
+            format!("{load}\n\n{save}\n\nclass Store:\n    \"\"\"Unchanged.\"\"\"\n"),
+        ] {
+            assert!(omission_in_file(old, &new).is_some(), "{new}");
+        }
+        let moved = format!(
+            "{load}\n\n# save moved to io.py; its behaviour is the same as before\n{store}"
+        );
+        assert_eq!(omission_in_file(old, &moved), None);
+        let old = "def f(a, b):\n    if a == b:\n        log(a)\n        return 0\n    return 1\n";
+        let new = "def f(a, b):\n    if a == b:  # unchanged\n        return 0\n    return 1\n";
+        assert_eq!(omission_in_file(old, new), None);
     }
 
     #[test]

@@ -879,7 +879,7 @@ impl DocumentSigns {
         // A reply explains what it does; a document shows more than it could ask for.
         self.has_front_matter
             || self.has_components
-            || (self.has_title && self.headings >= 2 && !has_edits)
+            || (self.has_title && self.headings >= 2.max(asked + 1) && !has_edits)
             || self.headings >= 12
             || (self.headings >= 4 && asked * 2 <= self.code_blocks)
             || (self.code_blocks >= 8 && asked * 4 < self.code_blocks)

@@ -70,6 +70,16 @@ impl WordsAbove {
             .or_else(|| label.ends_with(" for example").then_some(Self::Example))
     }
 
+    /// Reads the sentence that names the file of what it leads to: `Do not change it in a.py:`.
+    fn about_file(line: &str) -> Option<Self> {
+        let name = file_name::in_sentence(line)?;
+        let said = line.replace(&format!("`{name}`"), "this");
+        let bare = [" in this", " for this", " to this", " of this", " (this)"]
+            .iter()
+            .find_map(|place| Some(said.replacen(said.contains(place).then_some(*place)?, "", 1)));
+        Self::read(&said).or_else(|| Self::read(&bare?))
+    }
+
     fn trouble(&self) -> BlockTrouble {
         let (what, hint) = match self {
             Self::Example => (
@@ -302,7 +312,7 @@ fn calls_example(sentence: &str) -> bool {
 fn forbids(sentence: &str) -> bool {
     const NEGATIONS: &str = "not don't never won't wouldn't didn't shouldn't mustn't haven't";
     const VERBS: &str = "do doing done run running execute executing use using apply applying send \
-        sending write try call type copy delete deleting remove removing";
+        sending write try call type copy change changing edit editing delete deleting remove removing";
     const OBJECTS: &str = "this these that it";
     const REASONS: [&str; 4] = [" because ", ", since ", ", as ", ", which "];
     const NOUNS: &str = "command commands code block blocks script edit edits change patch file \
@@ -548,7 +558,7 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
         } else if !is_blank(text) && file_name::alone(text).is_none() {
-            let words = WordsAbove::read(text);
+            let words = WordsAbove::read(text).or_else(|| WordsAbove::about_file(text));
             let Some(fence) = fence else {
                 return words.map(|words| (line + 1, words));
             };
@@ -657,6 +667,10 @@ mod phrases {
                 "a bad solution",
                 "commented out",
                 "draft",
+                "wrong fix",
+                "incorrect version",
+                "what i rejected",
+                "no change needed",
             ],
             beginnings: &[],
             parts: &[
@@ -717,6 +731,10 @@ mod phrases {
                 "something like",
                 "like this",
                 "illustration",
+                "sample edit",
+                "an example edit",
+                "a sketch",
+                "sketch",
                 "hypothetical",
                 "hypothetically",
                 "pseudo-code",
@@ -763,6 +781,7 @@ mod phrases {
                 "is an example of ",
                 "how a command ",
                 "would be something like",
+                "it would look like this",
                 "looks something like",
             ],
             ends: &[
@@ -796,6 +815,13 @@ mod phrases {
                 "rollback plan",
                 "not now",
                 "not yet",
+                "as an option",
+                "a possible change",
+                "nice to have",
+                "up to you",
+                "maybe",
+                "alternative",
+                "falls gewünscht",
             ],
             beginnings: &[
                 "optional",
@@ -874,8 +900,14 @@ mod phrases {
                 "from the protocol",
                 "from the documentation",
                 "already done",
-                "i already applied",
-                "i already changed",
+                "i already applied this",
+                "i already changed this",
+                "i have already changed this",
+                "i've already changed this",
+                "i have already made this change",
+                "i've already made this change",
+                "this was already applied",
+                "the earlier edit",
                 "already executed",
                 "already applied",
                 "already sent",

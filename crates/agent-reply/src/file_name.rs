@@ -91,16 +91,15 @@ pub(super) fn word(line: &str) -> Option<&str> {
 /// Returns true if several words are rather a command with its arguments than a name with blanks: `cat
 /// src/a.py`, `bin/tool --help`. What it prints stands below it.
 fn is_command_line(text: &str) -> bool {
-    const PROGRAMS: &str = "awk bash bun bundle cargo cat cd chmod cmake cp curl deno diff docker dotnet \
-        echo find gcc git go gradle grep head java jq less ls make mkdir mv node npm npx perl php pip \
-        pnpm poetry pytest python python3 rails rake rm ruby sed sh sort sudo tail tar tee touch tree \
-        uv wc wget yarn";
+    const PROGRAMS: &str = "awk bash bun cargo cat cd chmod cmake curl deno docker dotnet eslint gcc git \
+        gradle grep java jq mkdir mypy node npm npx perl php pip pnpm poetry pytest python python3 rails \
+        rake ruby rustc sed sh sudo tsc uv wget yarn";
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default();
     has_word(PROGRAMS, first)
         || first.starts_with("./")
         || known_name::is_known(first)
-        || words.any(|word| word.starts_with('-') && word.len() > 1)
+        || words.any(|word| known_name::is_known(word) || (word.starts_with('-') && word.len() > 1))
 }
 
 /// The only file that a sentence leading to code names in backticks: ``Now change `a.py`:``.

@@ -36,7 +36,10 @@ pub(super) fn find(
     inherited: Option<&RelPath>,
 ) -> Option<BlockCandidate> {
     let head = head(lines[at])?;
-    let above = look_above(lines, at);
+    let mut above = look_above(lines, at);
+    if head.name.is_none() && above.name.is_none() {
+        above.look_further(lines);
+    }
     let block = EditBlock::read(lines, at, &head);
     let end = match block.ending {
         EditBlockEnd::Tail => block.end,
@@ -51,8 +54,12 @@ pub(super) fn find(
     let name = head.name.or(above.name);
     let item = match (block.replacement, name, inherited) {
         (Err(trouble), ..) => problem(trouble),
+        (Ok(_), Some(name), Some(path)) if above.only_compares && is_other(path, name) => {
+            problem(no_certain_file(path, name))
+        }
         (Ok(replacement), Some(name), _)
-            if replacement.search.is_empty() && !file_name::is_unmistakable(name) =>
+            if replacement.search.is_empty()
+                && (!file_name::is_unmistakable(name) || name.contains(' ')) =>
         {
             problem(no_certain_name(name))
         }
@@ -114,6 +121,8 @@ pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, BlockTro
 struct Above<'a> {
     name: Option<&'a str>,
     fence: Option<Fence<'a>>,
+    /// True if the words with the name may be about another file: `like in b.py:`.
+    only_compares: bool,
     /// The files that the words there name without being a label.
     mentioned: Vec<&'a str>,
     /// The first line that belongs to the block.
@@ -121,15 +130,51 @@ struct Above<'a> {
 }
 
 impl<'a> Above<'a> {
-    /// A file that the words name, if they do not name this one.
-    fn other_than(&self, path: &RelPath) -> Option<&'a str> {
-        let is_it = |name: &&str| {
-            let name = name.trim_start_matches("./");
-            path.as_str() == name || path.as_str().ends_with(&format!("/{name}"))
-        };
-        let first = self.mentioned.first()?;
-        (!self.mentioned.iter().any(is_it)).then_some(first)
+    /// Looks for a heading or another label above the words over a block, up to the block before.
+    fn look_further(&mut self, lines: &[&'a str]) {
+        const MOST_LINES: usize = 40;
+        /// The lines of words nearest to the block that may name another file.
+        const NEAR: usize = 2;
+        let mut open: Option<Fence<'_>> = None;
+        let mut near = 0;
+        let region = self.start.saturating_sub(MOST_LINES)..self.start;
+        for line in lines[region].iter().rev() {
+            if is_tail(line) || is_divider(line) || code_fence::is_tag(line) {
+                break;
+            }
+            match (Fence::read(line), open) {
+                (Some(fence), Some(close)) if close.closes(&fence) => open = None,
+                (Some(fence), None) => open = Some(fence),
+                (None, None) if !is_blank(line) => {
+                    let label = file_name::alone(line).filter(|name| file_name::is_file(name));
+                    let label = label.or_else(|| file_name::in_sentence(line));
+                    self.name = label.or_else(|| next_file(line));
+                    if self.name.is_some() {
+                        break;
+                    }
+                    near += 1;
+                    if near <= NEAR {
+                        self.mentioned.extend(mentioned(line));
+                    }
+                }
+                _ => {}
+            }
+        }
     }
+
+    /// A file that the words name beside this one, or in its place.
+    fn other_than(&self, path: &RelPath) -> Option<&'a str> {
+        self.mentioned
+            .iter()
+            .copied()
+            .find(|name| is_other(path, name))
+    }
+}
+
+/// Returns true if a name is not the one of this file.
+fn is_other(path: &RelPath, name: &str) -> bool {
+    let name = name.trim_start_matches("./");
+    path.as_str() != name && !path.as_str().ends_with(&format!("/{name}"))
 }
 
 fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
@@ -164,8 +209,7 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
                 if above.fence.is_some() && above.start == index {
                     above.start = start_with_fence(lines, index);
                 }
-            } else {
-                above.mentioned = mentioned(line);
+                above.only_compares = compares(line);
             }
             break;
         }
@@ -203,9 +247,17 @@ fn path_with_blanks(line: &str) -> Option<&str> {
     (is_path && file_name::is_file(name)).then_some(path)
 }
 
+/// Returns true if a sentence may name a file only beside the one that it is about: `Like in b.py, set
+/// x:`.
+fn compares(line: &str) -> bool {
+    const WORDS: &str = "by imported imports like match matches unlike uses which";
+    let words = file_name::words_beside(line, "`");
+    words.iter().any(|word| has_word(WORDS, word))
+}
+
 /// The only file of a few words that lead on to it: ``and `a.py` ``, `Also in a.py:`.
 fn next_file(line: &str) -> Option<&str> {
-    const LEADS: &str = "add again also and as change edit file finally first for here in last lastly \
+    const LEADS: &str = "add again also and as change edit file finally first for here in is last lastly \
         next now of same second similarly modify the then third to too update well";
     let [name] = mentioned(line)[..] else {
         return None;

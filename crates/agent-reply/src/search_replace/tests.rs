@@ -330,8 +330,47 @@ fn a_block_below_words_about_another_file_is_not_one_of_the_file_before() {
             "{above}"
         );
     }
-    for above in ["The helper of `b.py` is used in `a.py`", "Then the sum", ""] {
+    for above in [
+        "Unlike `a.py`, `b.py` has to change:",
+        "Like in `b.py`, set x:",
+        "This value is read by `b.py`:",
+        "`b.py` has the same bug.\n\nFix it:",
+    ] {
+        let found = scan(&format!("a.py\n{BLOCK}\n{above}\n{BLOCK}"));
+        assert!(
+            matches!(found[1].items[..], [CandidateItem::Problem(_)]),
+            "{above}"
+        );
+    }
+    for above in ["The helper is used in `a.py`", "Then the sum", ""] {
         let text = format!("src/a.py\n{BLOCK}\n{above}\n{BLOCK}");
         assert_eq!(edits(&text)[1].0, "src/a.py", "{above}");
+    }
+}
+
+#[test]
+fn a_label_above_the_words_over_a_block_names_its_file() {
+    for label in [
+        "## b.py",
+        "**b.py**",
+        "b.py",
+        "File: b.py",
+        "### Changes in `b.py`",
+        "`b.py`:",
+        "Now for b.py.",
+        "Next is b.py.",
+    ] {
+        for words in [
+            "The constant must follow:",
+            "- the constant\n- the sum\n\nSo:",
+            "It is this now:\n\n```python\nx = 1\n```\n\nChange it:",
+        ] {
+            let text = format!("a.py\n{BLOCK}\n{label}\n\n{words}\n\n{BLOCK}");
+            assert_eq!(edits(&text)[1].0, "b.py", "{text}");
+            assert_eq!(
+                edits(&format!("{label}\n\n{words}\n\n{BLOCK}"))[0].0,
+                "b.py"
+            );
+        }
     }
 }

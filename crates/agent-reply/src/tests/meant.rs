@@ -1156,11 +1156,22 @@ fn the_sentence_that_names_the_file_of_an_edit_may_call_it_an_example_or_an_offe
         "For example, in `a.py`:",
         "If you want, in `a.py`:",
         "I already applied this to `a.py`:",
+        "Do not change `a.py` like this:",
+        "Please don't edit `a.py`:",
+        "Wrong fix for `a.py`:",
+        "I've already changed `a.py`:",
+        "Example for `a.py`:",
+        "An example edit to `a.py`:",
+        "It would look like this in `a.py`:",
+        "As an option, in `a.py`:",
+        "Nice to have, in `a.py`:",
     ] {
         read(&format!("{sentence}\n{edit}"), &[], &[1]);
     }
     for sentence in [
         "In `a.py`:",
+        "I already changed the tests, now `a.py`:",
+        "I don't change the tests, only `a.py`:",
         "Change `a.py` like this:",
         "The first option is missing in `a.py`:",
         "This is the edit of `a.py`, as an example for the others:",

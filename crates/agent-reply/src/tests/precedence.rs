@@ -612,4 +612,9 @@ fn headings_and_code_blocks_of_a_file_are_not_of_the_reply() {
         section.repeat(12)
     );
     assert!(crate::parse(&document).steps.is_empty());
+    // A title and a heading for each file do not make a document of a reply.
+    let reply = crate::parse(
+        "# Solution\n\nI added both.\n\n## app.py\n\n```python\nx = 1\n```\n\n## util.py\n\n```python\ny = 1\n```\n\n## Run it\n\n```sh\npython app.py\n```\n",
+    );
+    assert_eq!(reply.steps.len(), 2, "{:?}", reply.issues);
 }
