@@ -246,7 +246,9 @@ impl WrapEdge {
         };
         if is_value || is_words || is_rest || (is_usual && is_proved()) {
             WrapSign::Certain
-        } else if is_indented && (is_near || (is_ragged && is_open)) {
+        } else if (is_indented && (is_near || (is_ragged && is_open)))
+            || (is_edge && is_within_word(above, line))
+        {
             WrapSign::Likely
         } else if is_usual && has_code(above) && has_code(line) && ends_with_word(above) {
             WrapSign::Possible
@@ -321,6 +323,14 @@ fn is_cut(above: &str, line: &str, is_indented: bool) -> bool {
         || (!is_ended && begins(&[')', ']']) && is_open(above))
         || (!is_ended && is_indented && begins(&['=', '&', '?', '+', '%', '!', '/', '|', '>']))
         || (is_indented && (goes_on_at_margin(line) || (is_open(above) && !is_ended)))
+}
+
+/// Returns true if a word of code may go on at the margin: `/srv/service/s`, `tate/*.bak`.
+fn is_within_word(above: &str, line: &str) -> bool {
+    let is_words = |text: &str| is_words(text, trim(text));
+    ends_with_word(above)
+        && line.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && !(is_words(above) && is_words(line))
 }
 
 /// Returns true if an operator at the margin goes on with an indented line of code, or a value with an
@@ -646,6 +656,14 @@ mod tests {
         assert_eq!(width(&text.replace("README.markdown", "a.py")), Some(72));
         let prose = "I wrote the document that you asked for, and it says which commands show a\nblob, a tree or a commit, and how one goes back from there to the file that\nwas there before it, in the work tree.\n\n";
         assert!(width(&format!("{prose}{text}")).is_some());
+    }
+
+    #[test]
+    fn two_words_that_are_cut_at_a_usual_edge_are_enough() {
+        let script = "rsync --archive --delete --compress --partial --progress /srv/service/data h:/sr\nv/backup/data\nrm -rf /srv/service/cache/old /srv/service/cache/older /srv/service/state/backup\nold /srv/service/s\n";
+        let text = format!("[CREATE_FILE path=\"r.sh\"]\n{script}[/CREATE_FILE]\n");
+        assert_eq!(width(&text), Some(80));
+        assert_eq!(width(&text.replace("\nold ", "\n-v ")), None);
     }
 
     /// A file with these two lines in it.
