@@ -122,38 +122,24 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
 
 /// The first remark that says of a definition that it stays, in the place of that definition: `# save
 /// is not changed`, and of several in a docstring: `Methods unchanged.`
+///
+/// It has no other words than those of such a remark, the names that are lost and, outside of English,
+/// those around its sign; and no new code stands directly below it, which it would be about.
 fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
-    const STAYS: [&str; 19] = [
-        "as before",
-        "as in the original",
-        "as now",
-        "as they are",
-        "as is",
-        "as it was",
-        "as it is",
-        "inchangé",
-        "no change",
-        "not changed",
-        "omitted",
-        "same as",
-        "sin cambios",
-        "the same",
-        "unchanged",
-        "unmodified",
-        "untouched",
-        "unverändert",
-        "不变",
-    ];
+    const STAYS: &str = "as before,as in the original,as now,as they are,as is,as it was,as it is,\
+        no change,not changed,omitted,same as,the same,unchanged,unmodified,untouched";
+    const OTHER_STAYS: &str = "inchangé,sin cambios,unverändert,不变";
+    const FILLERS: &str = "in nothing original removed they untouched";
     const ALL: &str = "body class classes code everything functions imports methods others rest";
     let known = lines_without_space(old.iter().copied());
+    let has = |text: &str, phrases: &str| phrases.split(',').any(|phrase| text.contains(phrase));
     let says_so = |line: &str| {
         let line = line.trim();
         let is_docstring = line.starts_with("\"\"\"") || line.starts_with("'''");
-        let is_meant = tells_of_removal(line) && !line.contains("nothing");
-        (is_docstring || is_comment_line(line)) && !is_meant && !known.contains(line) && {
-            let lower = line.to_lowercase();
-            STAYS.iter().any(|phrase| lower.contains(phrase))
-        }
+        let lower = line.to_lowercase();
+        (is_docstring || is_comment_line(line))
+            && !known.contains(line)
+            && (has(&lower, STAYS) || has(&lower, OTHER_STAYS))
     };
     if !new.iter().any(|line| says_so(line)) {
         return None;
@@ -161,13 +147,29 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let defined = defined_names(new);
     align(old, new).into_iter().find_map(|block| {
         let lost = lost_names(old, block.old, &defined);
-        let is_about = |line: &str| {
-            let mut words = words_of(line);
-            words.any(|word| lost.contains(word) || is_among(ALL, &word.to_lowercase()))
+        let is_about = |sentence: &str| {
+            let is_all = |word: &str| is_among(ALL, &word.to_lowercase());
+            let is_filler = |word: &str| {
+                let word = word.to_lowercase();
+                is_among(WORDS, &word) || is_among(FILLERS, &word)
+            };
+            let is_foreign = || has(&sentence.to_lowercase(), OTHER_STAYS);
+            words_of(sentence).any(|word| lost.contains(word) || is_all(word))
+                && (is_foreign()
+                    || words_of(sentence).all(|word| lost.contains(word) || is_filler(word)))
         };
-        let mut written = new[block.new].iter();
-        let found = written.find(|line| !lost.is_empty() && says_so(line) && is_about(line));
-        found.copied()
+        let is_sign = |at: &usize| {
+            let (line, below) = (new[*at], *at + 1);
+            let is_heading = block.new.contains(&below)
+                && is_comment_line(line)
+                && indent(new[below]) == indent(line)
+                && new[below].contains(char::is_alphanumeric)
+                && !is_comment_line(new[below]);
+            says_so(line) && !is_heading && line.split(". ").any(is_about)
+        };
+        let mut written = block.new.clone();
+        let sign = written.find(|at| !lost.is_empty() && is_sign(at));
+        sign.map(|at| new[at])
     })
 }
 
@@ -436,10 +438,8 @@ fn stands_for_lines(line: &str) -> bool {
     if is_comment && is_ellipsis(core) || is_cut() {
         return true;
     }
-    let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '='])
-        || ["{{", "\"\"\"", "'''"]
-            .iter()
-            .any(|it| line.starts_with(it));
+    let is_framed =
+        line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']) || line.starts_with("{{");
     let words = core.to_lowercase();
     ((is_comment || is_framed) && is_remark(&words, SIGNS))
         // `# alpha and beta unchanged`
@@ -453,8 +453,8 @@ fn may_stand_for_lines(line: &str) -> bool {
     let has_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
     is_comment && (has_dots() || is_remark(&core.to_lowercase(), "keep other others"))
         || is_empty_body(line)
-        // `def save(path): ...`
-        || line.trim().ends_with(": ...")
+        // `# def save(path): ...`
+        || (is_comment && core.ends_with("): ..."))
 }
 
 /// True if a line opens a body, or has an empty one, and a remark behind it stands for lines: `def
@@ -901,9 +901,10 @@ mod tests {
                 "{load}\n\n{save}\n\nclass Store:\n    # two:\n    # three:\n    # both stay\n"
             ),
             format!("{load}\n\n# def save(path, data): ...\n\n\n{store}"),
-            format!("{load}\n\ndef save(path, data): ...\n\n\n{store}"),
             format!("{load}\n\n\"\"\"save as in the original\"\"\"\n\n\n{store}"),
-            format!("{load}\n\n{save}\n\nclass Store:\n    \"\"\"Unchanged.\"\"\"\n"),
+            format!(
+                "{load}\n\n{save}\n\nclass Store:\n    \"\"\"A store. Methods unchanged.\"\"\"\n"
+            ),
         ] {
             assert!(omission_in_file(old, &new).is_some(), "{new}");
         }

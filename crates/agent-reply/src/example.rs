@@ -70,14 +70,20 @@ impl WordsAbove {
             .or_else(|| label.ends_with(" for example").then_some(Self::Example))
     }
 
-    /// Reads the sentence that names the file of what it leads to: `Do not change it in a.py:`.
-    fn about_file(line: &str) -> Option<Self> {
+    /// Reads the sentence that names the file of what it leads to: `Do not change it in a.py:`. Nothing
+    /// if it names none.
+    fn about_file(line: &str) -> Option<Option<Self>> {
         let name = file_name::in_sentence(line)?;
         let said = line.replace(&format!("`{name}`"), "this");
-        let bare = [" in this", " for this", " to this", " of this", " (this)"]
-            .iter()
-            .find_map(|place| Some(said.replacen(said.contains(place).then_some(*place)?, "", 1)));
-        Self::read(&said).or_else(|| Self::read(&bare?))
+        let mut places = [" in this", " for this", " to this", " of this", " (this)"].iter();
+        let place = places.find(|place| said.contains(**place));
+        let bare = place.map(|place| said.replacen(place, "", 1));
+        let words = Self::read(&said).or_else(|| Self::read(&bare?));
+        // `Never use this value in a.py` forbids something else.
+        let lower = line.to_lowercase().replace("like this", "");
+        let mut others = lower.split(|c: char| !c.is_alphanumeric());
+        let has_other = others.any(|word| has_word("this that these those it", word));
+        Some(words.filter(|words| *words != Self::Refusal || !has_other))
     }
 
     fn trouble(&self) -> BlockTrouble {
@@ -491,7 +497,9 @@ pub(super) fn find(
         // What follows with nothing between is under the same words.
         let between = lines.get(free_from..line).unwrap_or_default();
         let is_next = index > 0 && between.iter().all(|line| is_blank(line));
-        same = same.filter(|(end, _)| line < *end || is_next);
+        // A block of another dialect may begin with a sentence of its own.
+        let has_sentence = || file_name::in_sentence(lines[line]).is_some();
+        same = same.filter(|(end, _)| line < *end || (is_next && !has_sentence()));
         if same.is_none() {
             let block = ends.get(last).filter(|block| block.contains(&line));
             same = led_by(lines, line, words_from)
@@ -558,7 +566,10 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
         } else if !is_blank(text) && file_name::alone(text).is_none() {
-            let words = WordsAbove::read(text).or_else(|| WordsAbove::about_file(text));
+            let words = match WordsAbove::about_file(text) {
+                Some(words) => words,
+                None => WordsAbove::read(text),
+            };
             let Some(fence) = fence else {
                 return words.map(|words| (line + 1, words));
             };

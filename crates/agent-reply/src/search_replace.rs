@@ -20,7 +20,7 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Fence};
-use crate::line::has_word;
+use crate::line::{ends_with_colon, has_word};
 use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, lead, trim, trim_start};
@@ -54,6 +54,7 @@ pub(super) fn find(
     let name = head.name.or(above.name);
     let item = match (block.replacement, name, inherited) {
         (Err(trouble), ..) => problem(trouble),
+        (Ok(_), Some(name), _) if above.is_unclear => problem(no_clear_file(name)),
         (Ok(_), Some(name), Some(path)) if above.only_compares && is_other(path, name) => {
             problem(no_certain_file(path, name))
         }
@@ -123,6 +124,8 @@ struct Above<'a> {
     fence: Option<Fence<'a>>,
     /// True if the words with the name may be about another file: `like in b.py:`.
     only_compares: bool,
+    /// True if words between a label and the block are about another file, or say that this one stays.
+    is_unclear: bool,
     /// The files that the words there name without being a label.
     mentioned: Vec<&'a str>,
     /// The first line that belongs to the block.
@@ -130,30 +133,43 @@ struct Above<'a> {
 }
 
 impl<'a> Above<'a> {
-    /// Looks for a heading or another label above the words over a block, up to the block before.
+    /// Looks for a heading or another label above the words over a block, up to the block before or a
+    /// heading of something else.
     fn look_further(&mut self, lines: &[&'a str]) {
         const MOST_LINES: usize = 40;
+        /// More words than these are about something of their own.
+        const MOST_WORDS: usize = 8;
         /// The lines of words nearest to the block that may name another file.
         const NEAR: usize = 2;
+        const STAYS: [&str; 5] = ["no change", "not change", "stays", "unchanged", "was fine"];
         let mut open: Option<Fence<'_>> = None;
-        let mut near = 0;
+        let (mut words, mut stays) = (0, false);
         let region = self.start.saturating_sub(MOST_LINES)..self.start;
         for line in lines[region].iter().rev() {
-            if is_tail(line) || is_divider(line) || code_fence::is_tag(line) {
-                break;
+            let text = trim(line);
+            if is_tail(line) || is_divider(line) || code_fence::is_tag(line) || words > MOST_WORDS {
+                return;
             }
             match (Fence::read(line), open) {
                 (Some(fence), Some(close)) if close.closes(&fence) => open = None,
                 (Some(fence), None) => open = Some(fence),
-                (None, None) if !is_blank(line) => {
+                (None, None) if !text.is_empty() => {
+                    // One of several items is no label, nor is a quotation.
+                    let is_item = text.starts_with(['-', '*', '+', '>']) && !text.starts_with("**");
                     let label = file_name::alone(line).filter(|name| file_name::is_file(name));
                     let label = label.or_else(|| file_name::in_sentence(line));
-                    self.name = label.or_else(|| next_file(line));
-                    if self.name.is_some() {
-                        break;
+                    let label = label.or_else(|| next_file(line));
+                    if let Some(name) = label.filter(|_| !is_item || ends_with_colon(text)) {
+                        let others = self.mentioned.iter().any(|other| *other != name);
+                        (self.is_unclear, self.name) = (stays || others, Some(name));
+                        return;
                     }
-                    near += 1;
-                    if near <= NEAR {
+                    if text.starts_with('#') || (text.starts_with("**") && text.ends_with("**")) {
+                        return;
+                    }
+                    words += 1;
+                    stays |= STAYS.iter().any(|it| text.contains(it));
+                    if words <= NEAR {
                         self.mentioned.extend(mentioned(line));
                     }
                 }
@@ -250,9 +266,28 @@ fn path_with_blanks(line: &str) -> Option<&str> {
 /// Returns true if a sentence may name a file only beside the one that it is about: `Like in b.py, set
 /// x:`.
 fn compares(line: &str) -> bool {
-    const WORDS: &str = "by imported imports like match matches unlike uses which";
-    let words = file_name::words_beside(line, "`");
-    words.iter().any(|word| has_word(WORDS, word))
+    const BEFORE: [&str; 9] = [
+        "unlike",
+        "like",
+        "like in",
+        "as in",
+        "read by",
+        "used by",
+        "called by",
+        "which",
+        "match",
+    ];
+    let before = line
+        .split('`')
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .to_lowercase();
+    let is_end = |words: &&str| {
+        let rest = before.strip_suffix(*words);
+        rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+    };
+    BEFORE.iter().any(|words| is_end(&words))
 }
 
 /// The only file of a few words that lead on to it: ``and `a.py` ``, `Also in a.py:`.
@@ -350,6 +385,15 @@ fn no_certain_file(path: &RelPath, name: &str) -> BlockTrouble {
     BlockTrouble::new(
         format!(
             "the words above the SEARCH/REPLACE block name `{name}`, and the block before changes `{path}`"
+        ),
+        "write the path of the file that is meant alone on the line above the block",
+    )
+}
+
+fn no_clear_file(name: &str) -> BlockTrouble {
+    BlockTrouble::new(
+        format!(
+            "it is not clear that the SEARCH/REPLACE block is for `{name}`, which is named above it"
         ),
         "write the path of the file that is meant alone on the line above the block",
     )

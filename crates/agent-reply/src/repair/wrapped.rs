@@ -325,12 +325,13 @@ fn is_cut(above: &str, line: &str, is_indented: bool) -> bool {
         || (is_indented && (goes_on_at_margin(line) || (is_open(above) && !is_ended)))
 }
 
-/// Returns true if a word of code may go on at the margin: `/srv/service/s`, `tate/*.bak`.
+/// Returns true if a path may go on at the margin: `/srv/service/s`, `tate/*.bak`.
 fn is_within_word(above: &str, line: &str) -> bool {
-    let is_words = |text: &str| is_words(text, trim(text));
+    let is_path = |word: &str| word.contains('/') && !word.contains(['=', ':', '(', '"']);
+    let (last, first) = (above.rsplit(' ').next(), line.split(' ').next());
     ends_with_word(above)
-        && line.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-        && !(is_words(above) && is_words(line))
+        && last.is_some_and(is_path)
+        && first.is_some_and(|first| is_path(first) && !first.starts_with(['/', '.']))
 }
 
 /// Returns true if an operator at the margin goes on with an indented line of code, or a value with an
@@ -659,11 +660,15 @@ mod tests {
     }
 
     #[test]
-    fn two_words_that_are_cut_at_a_usual_edge_are_enough() {
-        let script = "rsync --archive --delete --compress --partial --progress /srv/service/data h:/sr\nv/backup/data\nrm -rf /srv/service/cache/old /srv/service/cache/older /srv/service/state/backup\nold /srv/service/s\n";
+    fn two_paths_that_are_cut_at_a_usual_edge_are_enough() {
+        let script = "rsync --archive --delete --compress --partial --progress /srv/service/data h:/sr\nv/backup/data\nrm -rf /srv/service/cache/old /srv/service/cache/older /srv/service/state/backup\ns/old/*.bak /srv/service/s\n";
+        let script = script.replace(" h:/sr", " ha/sr");
         let text = format!("[CREATE_FILE path=\"r.sh\"]\n{script}[/CREATE_FILE]\n");
         assert_eq!(width(&text), Some(80));
-        assert_eq!(width(&text.replace("\nold ", "\n-v ")), None);
+        for next in ["rm /srv/old", "touch /srv/done", "-v s/old"] {
+            let text = text.replace("\ns/old/*.bak", &format!("\n{next}"));
+            assert_eq!(width(&text), None, "{text}");
+        }
     }
 
     /// A file with these two lines in it.

@@ -349,6 +349,42 @@ fn a_block_below_words_about_another_file_is_not_one_of_the_file_before() {
 }
 
 #[test]
+fn a_label_that_something_else_stands_below_is_not_enough() {
+    for above in [
+        "## b.py\n\nI looked at it; the bug is really in a.py, line 1:",
+        "Changed files:\n- `a.py`\n- `b.py`\n\nHere is the edit:",
+        "The files:\n\n- a.py\n- b.py\n\nFirst the constant:",
+        "### b.py\n\nNo changes needed.\n\n### Constants\n\nChange it:",
+        "## b.py\n\nThis file stays as it is.\n\nThe server needs the change:",
+        "## Root cause in `b.py`\n\nb calls a with the wrong value.\n\n## Fix",
+        "> b.py\n\nThe edit:",
+    ] {
+        let found = scan(&format!("{above}\n\n```python\n{BLOCK}```\n"));
+        assert!(
+            matches!(found[0].items[..], [CandidateItem::Problem(_)]),
+            "{above}"
+        );
+    }
+}
+
+#[test]
+fn sentences_lead_to_another_file_in_many_ways() {
+    for above in [
+        "Now update `b.py` to match:",
+        "To match, edit `b.py`:",
+        "Update `b.py` so it uses the new value:",
+        "Modify `b.py`, which reads x:",
+        "Instead of a list, `b.py` uses a set:",
+        "Use the new value in `b.py` by changing x:",
+        "`b.py` is used by the server, so it must follow:",
+        "Unlike before, `b.py` now sets x to 2:",
+    ] {
+        let text = format!("a.py\n```python\n{BLOCK}```\n\n{above}\n```python\n{BLOCK}```\n");
+        assert_eq!(edits(&text)[1].0, "b.py", "{above}");
+    }
+}
+
+#[test]
 fn a_label_above_the_words_over_a_block_names_its_file() {
     for label in [
         "## b.py",
