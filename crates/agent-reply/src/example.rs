@@ -70,10 +70,8 @@ impl WordsAbove {
             .or_else(|| label.ends_with(" for example").then_some(Self::Example))
     }
 
-    /// Reads the sentence that names the file of what it leads to: `Do not change it in a.py:`. Nothing
-    /// if it names none.
-    fn about_file(line: &str) -> Option<Option<Self>> {
-        let name = file_name::in_sentence(line)?;
+    /// Reads the sentence that names the file of what it leads to: `Do not change it in a.py:`.
+    fn about_file(line: &str, name: &str) -> Option<Self> {
         let said = line.replace(&format!("`{name}`"), "this");
         let mut places = [" in this", " for this", " to this", " of this", " (this)"].iter();
         let place = places.find(|place| said.contains(**place));
@@ -83,7 +81,7 @@ impl WordsAbove {
         let lower = line.to_lowercase().replace("like this", "");
         let mut others = lower.split(|c: char| !c.is_alphanumeric());
         let has_other = others.any(|word| has_word("this that these those it", word));
-        Some(words.filter(|words| *words != Self::Refusal || !has_other))
+        words.filter(|words| *words != Self::Refusal || !has_other)
     }
 
     fn trouble(&self) -> BlockTrouble {
@@ -566,8 +564,8 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
         } else if !is_blank(text) && file_name::alone(text).is_none() {
-            let words = match WordsAbove::about_file(text) {
-                Some(words) => words,
+            let words = match file_name::in_sentence(text) {
+                Some(name) => WordsAbove::about_file(text, name),
                 None => WordsAbove::read(text),
             };
             let Some(fence) = fence else {

@@ -287,7 +287,7 @@ fn compares(line: &str) -> bool {
         let rest = before.strip_suffix(*words);
         rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
-    BEFORE.iter().any(|words| is_end(&words))
+    BEFORE.iter().any(is_end)
 }
 
 /// The only file of a few words that lead on to it: ``and `a.py` ``, `Also in a.py:`.
