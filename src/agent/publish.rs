@@ -20,7 +20,6 @@ use crate::compose::{
 use crate::error::Result;
 use crate::execute::{self, Limits};
 use crate::mailbox::Posted;
-use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{
     Event, KnownExtent, Listed, ReadRequest, RelPath, SeenFiles, SessionId, StepResult,
     by_directory,
@@ -595,10 +594,9 @@ fn listing_of(walked: &Walked, is_repository: bool) -> Listing {
         is_repository,
         ..Listing::default()
     };
-    let generated = GeneratedDirectories::among(&walked.files);
     let mut listed: Vec<&[Listed]> = Vec::new();
     for (_, files) in by_directory(&walked.files) {
-        match generated.containing(files[0].path.as_str()) {
+        match walked.generated.containing(files[0].path.as_str()) {
             Some(directory) => {
                 let count = listing.generated.entry(directory.to_owned()).or_default();
                 *count += files.len() as u64;

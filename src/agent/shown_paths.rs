@@ -16,7 +16,6 @@ pub struct ShownPaths {
     root: PathBuf,
     /// The files, none of which is ignored. Not every name is listed.
     walked: Arc<Walked>,
-    generated: GeneratedDirectories,
     /// The files that git tracks, read when the first of them matters.
     tracked: OnceLock<BTreeSet<PathBuf>>,
 }
@@ -32,7 +31,6 @@ impl ShownPaths {
     pub(super) fn among(workspace: &Workspace, walked: Arc<Walked>) -> Self {
         Self {
             root: workspace.path().to_owned(),
-            generated: GeneratedDirectories::among(&walked.files),
             walked,
             tracked: OnceLock::new(),
         }
@@ -52,7 +50,7 @@ impl ShownPaths {
 
     fn is_output(&self, path: &Path) -> bool {
         let name = path.to_string_lossy();
-        self.generated.containing_output(&name).is_some()
+        self.walked.generated.containing_output(&name).is_some()
     }
 
     /// Returns true if there is a file at a path that git ignores. The removal of such a file is
@@ -76,6 +74,6 @@ impl ShownPaths {
 
     /// The directories of build output.
     pub fn generated(&self) -> &GeneratedDirectories {
-        &self.generated
+        &self.walked.generated
     }
 }

@@ -303,8 +303,7 @@ fn committed(record: &Path, repository: &GitRepository) -> CommittedRounds {
 }
 
 fn output_of(workspace: &Workspace) -> Option<GeneratedDirectories> {
-    let walked = workspace.walk(None).ok()?;
-    Some(GeneratedDirectories::among(&walked.files))
+    workspace.walk(None).ok().map(|walked| walked.generated)
 }
 
 /// A path as git writes it.

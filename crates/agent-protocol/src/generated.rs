@@ -120,21 +120,31 @@ pub struct GeneratedDirectories {
 impl GeneratedDirectories {
     /// Finds the marked ones among the files of a workspace.
     pub fn among(files: &[Listed]) -> Self {
-        let mut marked = BTreeSet::new();
+        let mut generated = Self::default();
         for (directory, files) in by_directory(files) {
             for file in files {
-                Self::mark(&mut marked, directory, file.path.file_name());
+                generated.note(directory, file.path.file_name());
             }
         }
-        Self { marked }
+        generated
     }
 
-    /// Notes the directories that this file tells about.
-    fn mark(marked: &mut BTreeSet<String>, directory: &str, name: &str) {
+    /// True if no file told about any.
+    pub fn is_empty(&self) -> bool {
+        self.marked.is_empty()
+    }
+
+    /// Adds those that other files told about.
+    pub fn add(&mut self, other: &Self) {
+        self.marked.extend(other.marked.iter().cloned());
+    }
+
+    /// Notes the directories that a file of this name tells about.
+    pub fn note(&mut self, directory: &str, name: &str) {
         if matches!(name, "CACHEDIR.TAG" | "CMakeCache.txt" | "pyvenv.cfg") {
             // A build at the top of the workspace does not make all of it generated.
             if !directory.is_empty() {
-                marked.insert(directory.to_owned());
+                self.marked.insert(directory.to_owned());
             }
             return;
         }
@@ -150,7 +160,7 @@ impl GeneratedDirectories {
         let paths = beside
             .iter()
             .map(|name| format!("{directory}{slash}{name}"));
-        marked.extend(paths);
+        self.marked.extend(paths);
     }
 
     /// The outermost generated directory that contains the path, for what a person reviews. Marks

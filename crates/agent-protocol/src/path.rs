@@ -225,6 +225,13 @@ impl RelPath {
         Arc::ptr_eq(&self.text, &other.text) || self.split().0 == other.split().0
     }
 
+    /// True for copies, whose text need not be compared; two listings have many of them.
+    #[inline]
+    fn is_copy_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.text, &other.text)
+            && (self.start, self.length) == (other.start, other.length)
+    }
+
     /// The directory that contains it, `None` at the top.
     pub fn parent(&self) -> Option<RelPath> {
         match self.split() {
@@ -322,7 +329,7 @@ fn is_absolute(text: &str) -> bool {
 
 impl PartialEq for RelPath {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.is_copy_of(other) || self.as_str() == other.as_str()
     }
 }
 
@@ -342,6 +349,9 @@ impl PartialOrd for RelPath {
 
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.is_copy_of(other) {
+            return Ordering::Equal;
+        }
         self.as_str().cmp(other.as_str())
     }
 }

@@ -59,7 +59,7 @@ impl Workspace {
             let Ok(opened) = opened else { continue };
             all.extend(credentials.into_iter().filter_map(|path| {
                 let kind = EntryKind::File;
-                found(ListedEntry { path, kind }, &opened)
+                found(&ListedEntry { path, kind }, &opened)
             }));
         }
         all

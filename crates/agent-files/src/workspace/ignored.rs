@@ -22,7 +22,7 @@ pub(super) const MAX_IGNORE_BYTES: u64 = 256 * 1024;
 const NAME: usize = 64;
 
 /// The ignore files that a directory has.
-#[derive(Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(super) struct IgnoreFiles {
     ignore: bool,
     gitignore: bool,

@@ -3,7 +3,8 @@
 //!
 //! The names in a directory hold while nothing was added to it, removed from it or renamed in it. Its
 //! change time says so, which no command can set; what our own steps change is forgotten besides, in
-//! case the file system keeps no such time. So the next survey lists only directories that changed.
+//! case the file system keeps no such time. So the next survey or walk lists only directories that
+//! changed.
 //!
 //! The sandbox must look through the workspace before a command runs, and a survey has just seen all
 //! names and the link count of every file. Nothing tells when a file gets another name elsewhere, so
@@ -81,6 +82,13 @@ impl KnownNames {
         }
         let seen = stat.map(|stat| (stat.inode, stat.changed));
         let now = seen.or_else(|| inode_and_change(root, path).ok())?;
+        (now == (known.inode, known.changed)).then_some(known)
+    }
+
+    /// An open directory at a path relative to the workspace, if it is known and still the same.
+    pub(super) fn of_opened(&self, opened: &Dir, path: &Path) -> Option<&KnownDirectory> {
+        let known = self.directories.get(path.as_os_str())?;
+        let now = inode_and_change(opened, Path::new("")).ok()?;
         (now == (known.inode, known.changed)).then_some(known)
     }
 

@@ -1,8 +1,11 @@
 //! Lists one directory of the workspace, as git and ripgrep would.
 //!
 //! Ignored files, `.git`, `.agent`, the records of other base directories, excluded paths and names
-//! that a model cannot write are left out. Entries are sorted by full path: `a-b/x`, `a.rs`, `a/x`. `walk` and `tour` descend into
-//! subdirectories.
+//! that a model cannot write are left out. Entries are sorted by full path: `a-b/x`, `a.rs`, `a/x`.
+//! `walk` and `tour` descend into subdirectories.
+//!
+//! A directory whose names a survey knows is not listed again, and what an earlier walk made of these
+//! names is taken as it is.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
@@ -11,16 +14,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use blake3::Hash;
 use cap_std::fs::Dir;
 
 use super::ignored::{Absolute, IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
 use super::neighbours::is_beneath;
-use super::survey::is_passed_by;
-use super::{FileKind, FileProblem, OUR_DIRECTORY, Workspace};
+use super::survey::{DirectoryContent, is_passed_by};
+use super::{FileKind, FileProblem, KnownNames, OUR_DIRECTORY, Workspace};
 use crate::platform::files::{self, EntryKind};
 use crate::records::{RecordMarks, SESSIONS, SETTINGS};
 use agent_protocol::RelPath;
-use agent_protocol::generated::{has_credentials, is_ignored_output};
+use agent_protocol::generated::{GeneratedDirectories, has_credentials, is_ignored_output};
 
 /// Limit on the files and directories that one walk lists.
 const MAX_ENTRIES: usize = 500_000;
@@ -40,19 +44,35 @@ pub(super) enum WalkStart {
     File(FileKind),
 }
 
-/// The content of a directory.
+/// A directory that was listed.
 pub(super) struct DirectoryListing {
     pub(super) opened: Dir,
+    pub(super) content: Arc<ListedContent>,
+    pub(super) rules: Option<Arc<Rules>>,
+}
+
+/// What is listed of a directory.
+#[derive(Debug, Default)]
+pub(super) struct ListedContent {
+    ignore_files: IgnoreFiles,
+    /// The ignore rules that it was listed by.
+    rules: Option<Hash>,
     /// Sorted by path.
     pub(super) entries: Vec<ListedEntry>,
     /// Credential files, including ignored ones, as they often are.
     pub(super) credentials: Vec<ListedEntry>,
     /// Ignored directories other than build output and dependencies.
     pub(super) ignored: Vec<RelPath>,
-    pub(super) rules: Option<Arc<Rules>>,
+    /// Directories of build output that its files tell about.
+    pub(super) generated: GeneratedDirectories,
+    /// Number of names that a model cannot write.
+    unnamable: usize,
+    /// True if it is the same for another walk that sees these names and rules.
+    can_be_kept: bool,
 }
 
 /// A file, a link or a directory.
+#[derive(Debug)]
 pub(super) struct ListedEntry {
     pub(super) path: RelPath,
     pub(super) kind: EntryKind,
@@ -65,6 +85,11 @@ struct EntryNames {
     names: String,
     /// The end of each name, and its type.
     ends: Vec<(usize, EntryKind)>,
+    /// Number of names that are not UTF-8.
+    unnamable: usize,
+    marks: RecordMarks,
+    /// True if there are more, beyond the limit of the walk.
+    is_cut: bool,
 }
 
 impl Default for EntryNames {
@@ -72,6 +97,9 @@ impl Default for EntryNames {
         Self {
             names: String::with_capacity(1024),
             ends: Vec::with_capacity(64),
+            unnamable: 0,
+            marks: RecordMarks::default(),
+            is_cut: false,
         }
     }
 }
@@ -97,6 +125,8 @@ pub(super) struct DirectoryLister<'a> {
     workspace: &'a Workspace,
     /// Records of the base directories in the workspace that the walk has come across so far.
     records: RwLock<Vec<RelPath>>,
+    /// The names that the last survey saw.
+    known: Option<KnownNames>,
     seen: AtomicUsize,
     is_cut: AtomicBool,
     unnamable: AtomicUsize,
@@ -151,6 +181,7 @@ impl<'a> DirectoryLister<'a> {
         Self {
             workspace,
             records: RwLock::new(records),
+            known: workspace.names_seen(),
             seen: AtomicUsize::new(0),
             is_cut: AtomicBool::new(false),
             unnamable: AtomicUsize::new(0),
@@ -169,42 +200,78 @@ impl<'a> DirectoryLister<'a> {
 
     /// Lists a directory; `None` if it cannot be read or is gone.
     pub(super) fn look(&self, place: &PendingDirectory) -> Option<DirectoryListing> {
-        let mut names = EntryNames::default();
-        let mut marks = RecordMarks::default();
-        let root = &self.workspace.root;
-        let opened = files::list_beneath(root, place.path.as_ref(), |name, kind| {
-            if self.seen.fetch_add(1, Memory::Relaxed) >= MAX_ENTRIES {
-                self.is_cut.store(true, Memory::Relaxed);
-                return ControlFlow::Break(());
-            }
-            match name.to_str() {
-                Some(name) => {
-                    marks.note(name.as_ref());
-                    names.push(name, kind);
+        let (opened, content, rules) = if let Some((opened, known)) = self.open_known(place) {
+            let (content, rules) = self.listed_before(place, known).or_else(|| {
+                let (mut names, mut all) = (EntryNames::default(), known.names.iter());
+                let _ = all.try_for_each(|(name, kind)| self.note(&mut names, name, *kind));
+                let (content, rules) = self.sort_out(place, &names)?;
+                if content.can_be_kept {
+                    let _ = known.listed.set(Arc::clone(&content));
                 }
-                None => self.count_unnamable(),
-            }
-            ControlFlow::Continue(())
+                Some((content, rules))
+            })?;
+            (opened, content, rules)
+        } else {
+            let mut names = EntryNames::default();
+            let note = |name: &OsStr, kind| self.note(&mut names, name, kind);
+            let root = &self.workspace.root;
+            let opened = files::list_beneath(root, place.path.as_ref(), note).ok()?;
+            let (content, rules) = self.sort_out(place, &names)?;
+            (opened, content, rules)
+        };
+        (self.unnamable).fetch_add(content.unnamable, Memory::Relaxed);
+        Some(DirectoryListing {
+            opened,
+            content,
+            rules,
         })
-        .ok()?;
-        if marks.are_complete() && !place.path.is_empty() {
+    }
+
+    fn note(&self, names: &mut EntryNames, name: &OsStr, kind: EntryKind) -> ControlFlow<()> {
+        if self.seen.fetch_add(1, Memory::Relaxed) >= MAX_ENTRIES {
+            self.is_cut.store(true, Memory::Relaxed);
+            names.is_cut = true;
+            return ControlFlow::Break(());
+        }
+        match name.to_str() {
+            Some(name) => {
+                names.marks.note(name.as_ref());
+                names.push(name, kind);
+            }
+            None => names.unnamable += 1,
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What is listed of these names, and the ignore rules; `None` if they are those of sessions.
+    fn sort_out(
+        &self,
+        place: &PendingDirectory,
+        names: &EntryNames,
+    ) -> Option<(Arc<ListedContent>, Option<Arc<Rules>>)> {
+        let holds_sessions = names.marks.are_complete();
+        if holds_sessions && !place.path.is_empty() {
             return None;
         }
         let has = |wanted: &str| names.iter().any(|(name, _)| name == wanted);
-        let records = self.records_met(&place.path, has);
-        let rules = Rules::read(
-            |name| read_beneath(self.workspace, &place.path, name),
-            Path::new(&place.path),
-            IgnoreFiles::among(has, place.path.is_empty()),
-            place.rules.clone(),
-        );
-        let mut entries = Vec::with_capacity(names.ends.len());
-        let (mut credentials, mut ignored_directories) = (Vec::new(), Vec::new());
+        let is_base = has(SETTINGS) || has(SESSIONS);
+        let records = self.records_met(&place.path, is_base);
+        let ignore_files = IgnoreFiles::among(has, place.path.is_empty());
+        let rules = self.rules(place, ignore_files);
+        let mut content = ListedContent {
+            ignore_files,
+            rules: rules.as_ref().map(|rules| rules.digest),
+            entries: Vec::with_capacity(names.ends.len()),
+            unnamable: names.unnamable,
+            // Records of another base can come without a change of this directory.
+            can_be_kept: !names.is_cut && !is_base && !holds_sessions && records.is_empty(),
+            ..ListedContent::default()
+        };
         let mut absolute = Absolute::within(&place.path);
         let paths = RelPath::of_entries(&place.path, names.iter().map(|(name, _)| name));
         for ((name, kind), path) in names.iter().zip(paths) {
             let Some(path) = path else {
-                self.count_unnamable();
+                content.unnamable += 1;
                 continue;
             };
             if self.is_left_out(&path, &records) {
@@ -212,7 +279,7 @@ impl<'a> DirectoryLister<'a> {
             }
             if kind == EntryKind::File && has_credentials(name) {
                 let path = path.clone();
-                credentials.push(ListedEntry { path, kind });
+                content.credentials.push(ListedEntry { path, kind });
             }
             if kind == EntryKind::Special || is_passed_by(OsStr::new(name)) {
                 continue;
@@ -224,30 +291,73 @@ impl<'a> DirectoryLister<'a> {
             };
             let rules = rules.as_deref();
             if !rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is)) {
-                entries.push(ListedEntry { path, kind });
+                if is == Is::File {
+                    content.generated.note(&place.path, name);
+                }
+                content.entries.push(ListedEntry { path, kind });
             } else if is == Is::Directory && !is_ignored_output(name) {
-                ignored_directories.push(path);
+                content.ignored.push(path);
             }
         }
         // All entries share the directory prefix.
         let shared = place.path.len();
-        entries.sort_unstable_by(|a: &ListedEntry, b: &ListedEntry| {
+        (content.entries).sort_unstable_by(|a: &ListedEntry, b: &ListedEntry| {
             let (a_name, b_name) = (&a.path.as_str()[shared..], &b.path.as_str()[shared..]);
             path_order((a_name, a.is_directory()), (b_name, b.is_directory()))
         });
-        Some(DirectoryListing {
-            opened,
-            entries,
-            credentials,
-            ignored: ignored_directories,
-            rules,
-        })
+        Some((Arc::new(content), rules))
+    }
+
+    /// Opens a directory whose names a survey saw, if it is still the same.
+    fn open_known(&self, place: &PendingDirectory) -> Option<(Dir, &DirectoryContent)> {
+        let (known, path) = (self.known.as_ref()?, Path::new(&place.path));
+        let beneath = if place.path.is_empty() {
+            "."
+        } else {
+            &place.path
+        };
+        let opened = files::open_beneath(&self.workspace.root, beneath).ok()?;
+        let directory = known.of_opened(&opened, path)?;
+        Some((opened, &*directory.content))
+    }
+
+    /// What an earlier walk listed of these names, with the rules, if this one would list the same.
+    fn listed_before(
+        &self,
+        place: &PendingDirectory,
+        known: &DirectoryContent,
+    ) -> Option<(Arc<ListedContent>, Option<Arc<Rules>>)> {
+        let listed = known.listed.get()?;
+        let records = self.records.read();
+        if !records.unwrap_or_else(PoisonError::into_inner).is_empty() {
+            return None;
+        }
+        let rules = self.rules(place, listed.ignore_files);
+        if listed.rules != rules.as_ref().map(|rules| rules.digest) {
+            return None;
+        }
+        let count = known.names.len();
+        if self.seen.fetch_add(count, Memory::Relaxed) + count > MAX_ENTRIES {
+            self.seen.fetch_sub(count, Memory::Relaxed);
+            return None;
+        }
+        Some((Arc::clone(listed), rules))
+    }
+
+    /// The rules in a directory that has these ignore files.
+    fn rules(&self, place: &PendingDirectory, which: IgnoreFiles) -> Option<Arc<Rules>> {
+        Rules::read(
+            |name| read_beneath(self.workspace, &place.path, name),
+            Path::new(&place.path),
+            which,
+            place.rules.clone(),
+        )
     }
 
     /// The records that were met so far, with those of this directory. A directory comes before
     /// those beneath it.
-    fn records_met(&self, directory: &str, has: impl Fn(&str) -> bool) -> Vec<RelPath> {
-        if has(SETTINGS) || has(SESSIONS) {
+    fn records_met(&self, directory: &str, is_base: bool) -> Vec<RelPath> {
+        if is_base {
             let found = self.workspace.records_of_base(directory);
             let records = self.records.write();
             (records.unwrap_or_else(PoisonError::into_inner)).extend(found);
@@ -259,10 +369,6 @@ impl<'a> DirectoryLister<'a> {
     fn is_left_out(&self, path: &RelPath, records: &[RelPath]) -> bool {
         self.workspace.left_out.contains(path)
             || records.iter().any(|records| is_beneath(path, records))
-    }
-
-    fn count_unnamable(&self) {
-        self.unnamable.fetch_add(1, Memory::Relaxed);
     }
 }
 

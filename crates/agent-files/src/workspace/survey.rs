@@ -36,7 +36,7 @@ use super::walk::{MAX_CREDENTIALS, Walked, settled_credentials};
 use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::{TEMPORARY, joined};
-use agent_protocol::generated::{has_credentials, is_ignored_output};
+use agent_protocol::generated::{GeneratedDirectories, has_credentials, is_ignored_output};
 use agent_protocol::{Listed, RelPath};
 
 /// The metadata of a file, without following links.
@@ -295,6 +295,7 @@ impl Workspace {
         joined.ignored.truncate(MAX_CREDENTIALS);
         joined.files.sort_by(|a, b| a.path.cmp(&b.path));
         let walked = Walked {
+            generated: GeneratedDirectories::among(&joined.files),
             files: Arc::new(joined.files),
             unnamable: joined.unnamable,
             cut: is_cut,

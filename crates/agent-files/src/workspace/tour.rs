@@ -126,7 +126,7 @@ impl<V: Visitor> Tour<'_, V> {
         };
         let mut tasks = Vec::new();
         let mut files = Vec::new();
-        for entry in looked.entries {
+        for entry in &looked.content.entries {
             match entry.kind {
                 EntryKind::Directory => {
                     if self.visitor.passes_by(&entry.path) {
@@ -134,7 +134,7 @@ impl<V: Visitor> Tour<'_, V> {
                     }
                     tasks.push(TourTask::Directory(entry.place(looked.rules.as_ref())));
                 }
-                EntryKind::File => files.push(entry.path),
+                EntryKind::File => files.push(entry.path.clone()),
                 EntryKind::Link | EntryKind::Special => {}
             }
         }

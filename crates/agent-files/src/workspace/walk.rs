@@ -12,6 +12,7 @@ use super::crew::work_off;
 use super::look::{DirectoryLister, ListedEntry, PendingDirectory, WalkStart, path_order};
 use super::{FileKind, FileProblem, Workspace};
 use crate::platform::files::{EntryKind, size_and_time};
+use agent_protocol::generated::GeneratedDirectories;
 use agent_protocol::{Listed, RelPath};
 
 /// Limit on the credential files that a walk lists.
@@ -29,6 +30,8 @@ pub struct Walked {
     /// Credential files, including ignored ones, up to a limit; those nearest to the root come
     /// first.
     pub credentials: Vec<Listed>,
+    /// Directories of build output that the files tell about.
+    pub generated: GeneratedDirectories,
 }
 
 impl Workspace {
@@ -59,7 +62,8 @@ impl Workspace {
             looker: DirectoryLister::new(self, beneath),
             numbers: AtomicUsize::new(1),
             visited: Mutex::new(Vec::new()),
-            credentials: Mutex::new(Vec::new()),
+            credentials: Mutex::default(),
+            generated: Mutex::default(),
             ignored: Mutex::new(Vec::new()),
         };
         work_off(vec![WalkTask { place, number: 0 }], |task| {
@@ -96,8 +100,10 @@ struct WalkTask {
 struct WalkedFiles {
     /// Sorted by path.
     files: Vec<Listed>,
-    /// For each subdirectory, the number of files before it and the index of its result.
-    beneath: Vec<(usize, usize)>,
+    /// For each subdirectory, the number of files before it.
+    beneath: Vec<usize>,
+    /// The index of the result of the first subdirectory; the others follow it.
+    first: usize,
 }
 
 struct ParallelWalk<'a> {
@@ -106,48 +112,47 @@ struct ParallelWalk<'a> {
     /// The results of the directories, unsorted.
     visited: Mutex<Vec<(usize, WalkedFiles)>>,
     credentials: Mutex<Vec<Listed>>,
+    generated: Mutex<GeneratedDirectories>,
     /// Ignored directories, to search for credential files.
     ignored: Mutex<Vec<RelPath>>,
 }
 
 impl ParallelWalk<'_> {
     fn visit(&self, task: &WalkTask, passes_by: &impl Fn(&RelPath) -> bool) -> Vec<WalkTask> {
-        let Some(mut looked) = self.looker.look(&task.place) else {
+        let Some(looked) = self.looker.look(&task.place) else {
             return Vec::new();
         };
-        (looked.entries).retain(|entry| !entry.is_directory() || !passes_by(&entry.path));
-        let directories = looked.entries.iter().filter(|entry| entry.is_directory());
-        let count = directories.count();
-        let mut number = self.numbers.fetch_add(count, Ordering::Relaxed);
-        let mut tasks = Vec::with_capacity(count);
-        let mut beneath = Vec::with_capacity(count);
-        let mut files = Vec::with_capacity(looked.entries.len() - count);
-        for entry in looked.entries {
-            if entry.is_directory() {
-                let place = entry.place(looked.rules.as_ref());
-                tasks.push(WalkTask { place, number });
-                beneath.push((files.len(), number));
-                number += 1;
-            } else {
+        let listed = &looked.content;
+        let mut tasks = Vec::new();
+        let mut beneath = Vec::new();
+        let mut files = Vec::with_capacity(listed.entries.len());
+        for entry in &listed.entries {
+            if !entry.is_directory() {
                 files.extend(found(entry, &looked.opened));
+            } else if !passes_by(&entry.path) {
+                beneath.push(files.len());
+                tasks.push(entry.place(looked.rules.as_ref()));
             }
         }
-        let credentials = std::mem::take(&mut looked.credentials).into_iter();
+        let first = self.numbers.fetch_add(tasks.len(), Ordering::Relaxed);
+        let tasks = (first..).zip(tasks);
+        let tasks = tasks.map(|(number, place)| WalkTask { place, number });
+        let credentials = listed.credentials.iter();
         let credentials: Vec<Listed> = credentials
             .filter_map(|entry| found(entry, &looked.opened))
             .collect();
-        if !credentials.is_empty() {
-            let mut all = locked(&self.credentials);
-            let room = MAX_CREDENTIALS.saturating_sub(all.len());
-            all.extend(credentials.into_iter().take(room));
+        add_some(&self.credentials, credentials);
+        if !listed.generated.is_empty() {
+            locked(&self.generated).add(&listed.generated);
         }
-        if !looked.ignored.is_empty() {
-            let mut all = locked(&self.ignored);
-            let room = MAX_CREDENTIALS.saturating_sub(all.len());
-            all.extend(looked.ignored.into_iter().take(room));
-        }
-        locked(&self.visited).push((task.number, WalkedFiles { files, beneath }));
-        tasks
+        add_some(&self.ignored, listed.ignored.iter().cloned());
+        let files = WalkedFiles {
+            files,
+            beneath,
+            first,
+        };
+        locked(&self.visited).push((task.number, files));
+        tasks.collect()
     }
 
     /// Joins the results. Each directory is sorted already, so the whole needs no sorting.
@@ -170,6 +175,7 @@ impl ParallelWalk<'_> {
         Walked {
             files: Arc::new(files),
             credentials: settled_credentials(credentials, ignored),
+            generated: (self.generated.into_inner()).unwrap_or_else(PoisonError::into_inner),
             unnamable: self.looker.unnamable() as u64,
             cut: self.looker.is_cut(),
         }
@@ -178,9 +184,9 @@ impl ParallelWalk<'_> {
 
 /// Adds the files of a directory and of those beneath it. The length of paths limits the depth.
 fn add_files(directories: &mut [WalkedFiles], number: usize, all: &mut Vec<Listed>) {
-    let WalkedFiles { files, beneath } = std::mem::take(&mut directories[number]);
-    let (mut files, mut taken) = (files.into_iter(), 0);
-    for (before, number) in beneath {
+    let walked = std::mem::take(&mut directories[number]);
+    let (mut files, mut taken) = (walked.files.into_iter(), 0);
+    for (number, before) in (walked.first..).zip(walked.beneath) {
         all.extend(files.by_ref().take(before - taken));
         taken = before;
         add_files(directories, number, all);
@@ -203,12 +209,22 @@ pub(super) fn settled_credentials(
     credentials
 }
 
+/// Adds to what was found, up to a limit.
+fn add_some<T>(all: &Mutex<Vec<T>>, new: impl IntoIterator<Item = T>) {
+    let mut new = new.into_iter().peekable();
+    if new.peek().is_some() {
+        let mut all = locked(all);
+        let room = MAX_CREDENTIALS.saturating_sub(all.len());
+        all.extend(new.take(room));
+    }
+}
+
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A listed file with its metadata; `None` if it is gone.
-pub(super) fn found(entry: ListedEntry, directory: &cap_std::fs::Dir) -> Option<Listed> {
+pub(super) fn found(entry: &ListedEntry, directory: &cap_std::fs::Dir) -> Option<Listed> {
     let is_link = entry.kind == EntryKind::Link;
     let (size, modified) = if is_link {
         (0, 0)
@@ -216,7 +232,7 @@ pub(super) fn found(entry: ListedEntry, directory: &cap_std::fs::Dir) -> Option<
         size_and_time(directory, entry.path.file_name()).ok()?
     };
     Some(Listed {
-        path: entry.path,
+        path: entry.path.clone(),
         size,
         is_link,
         modified,

@@ -398,11 +398,17 @@ fn a_snapshot_that_knows_the_last_one_sees_what_a_new_one_sees() {
         if number % 3 == 2 {
             survey_after_command(&bench);
         }
+        let before = bench.workspace.walk(None).unwrap();
         let now = seen(&mut bench.store, &bench.workspace);
         let other = bench.directory.path().join(format!("store-{number}"));
         let mut store = CheckpointStore::open(&other).unwrap();
         let workspace = Workspace::open(&bench.root).unwrap();
+        let walked = workspace.walk(None).unwrap();
         assert_eq!(now, seen(&mut store, &workspace), "{number}: {step}");
+        // Walks go by the names of the survey before, by those of this one, and by what was listed.
+        assert_eq!(before, walked, "{number}: {step}");
+        assert_eq!(bench.workspace.walk(None).unwrap(), walked, "{number}");
+        assert_eq!(bench.workspace.walk(None).unwrap(), walked, "{number}");
         if step.is_empty() {
             assert_eq!(last, Some(now.0.snapshot), "{number}");
         }
@@ -418,6 +424,8 @@ fn nothing_is_listed_or_read_again_while_nothing_changes() {
     let first = seen(&mut bench.store, &bench.workspace);
     let listed = listed_by_this_thread();
     assert_eq!(seen(&mut bench.store, &bench.workspace), first);
+    assert_eq!(bench.workspace.walk(None).unwrap().files.len(), 2);
+    assert_eq!(bench.workspace.walk(None).unwrap().files.len(), 2);
     assert_eq!(listed_by_this_thread(), listed);
     // A directory that changed is listed, and only that.
     bench.shell("echo 3 > a/e");

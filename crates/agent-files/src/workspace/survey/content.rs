@@ -5,14 +5,15 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use blake3::Hash;
 
 use super::{DirectoryReader, FileKind, FileStat, SurveyScope, is_dotted, is_passed_by};
 use crate::workspace::ignored::{Is, Rules, is_ignored};
 use crate::workspace::joint_walk::NamedEntry;
+use crate::workspace::look::ListedContent;
 
 /// What is in a directory.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct DirectoryContent {
     pub state: DirectoryState,
     /// A value that another survey of it has only if it saw the same, but for what is beneath it.
     pub fingerprint: Hash,
+    /// What a walk listed of these names.
+    pub(in crate::workspace) listed: OnceLock<Arc<ListedContent>>,
 }
 
 /// Tells if the entries of a directory are known.
@@ -74,6 +77,7 @@ impl DirectoryContent {
             has_git: false,
             state: DirectoryState::Unreadable,
             fingerprint: Hash::from_bytes([0; 32]),
+            listed: OnceLock::new(),
         };
         if let Some(listed) = reader.names {
             content.names = Arc::clone(&listed.entries);
