@@ -17,6 +17,7 @@ pub(super) mod copied;
 mod escapes;
 mod gutter;
 mod line_ends;
+mod line_grammar;
 mod paste;
 mod prefix;
 mod spaces;

@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 
+use super::line_grammar::LineGrammar;
 use super::{Done, Mended, RepairedLines};
 use crate::code_fence::Fence;
 use crate::line::has_word;
@@ -89,6 +90,7 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     let edge = WrapEdge::new(width);
     let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
     let (mut part, mut is_prose) = (BodyPart::Outside, false);
+    let mut grammar = None;
     let mut searched = HashSet::new();
     let mut above = "";
     for (at, &line) in lines.iter().enumerate() {
@@ -99,12 +101,23 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             .is_some_and(|first| MARKS.contains(first))
         {
             let is_code = || filled_above(lines, at).is_some_and(names_code);
+            let before = part;
             part = part.after(line, is_code);
+            if part != before && part != BodyPart::Hunk {
+                grammar = grammar_of(line).or_else(|| {
+                    let above = filled_above(lines, at).filter(|_| before == BodyPart::Outside);
+                    above.map_or(grammar, |above| LineGrammar::of(file_name::alone(above)?))
+                });
+            }
             is_prose = if line.starts_with('[') && line.contains(" path=\"") {
                 is_tag_of_prose(line)
             } else {
                 is_prose && part == BodyPart::New
             };
+        }
+        if grammar.is_some_and(|grammar: LineGrammar| grammar.ends_with(above)) {
+            is_prose |= grammar == Some(LineGrammar::Settings);
+            grammar = None;
         }
         let is_long = above.len() >= NARROWEST || above.ends_with(" =");
         match part {
@@ -112,6 +125,14 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
                 searched.insert(line);
             }
             BodyPart::Hunk if has_mark(line) => {}
+            BodyPart::New | BodyPart::Block
+                if !searched.contains(above)
+                    && edge.breaks(above, line)
+                    && grammar.is_some_and(|grammar| grammar.is_rest(above, line)) =>
+            {
+                certain += 1;
+            }
+            _ if grammar.is_some_and(|grammar| grammar.begins(line)) => {}
             BodyPart::New | BodyPart::Block | BodyPart::Hunk
                 if is_long && !searched.contains(above) =>
             {
@@ -209,10 +230,19 @@ impl WrapEdge {
         }
     }
 
+    /// Returns true if a line at the margin does not fit on the one above it, at a width that people
+    /// set.
+    fn breaks(&self, above: &str, line: &str) -> bool {
+        let next = line.split_whitespace().next().map_or(0, str::len);
+        is_margin(line) && columns(above) + 1 + next > self.usual
+    }
+
     /// Judges if a line goes on on the one below it.
     fn judge(&self, above: &str, line: &str, below: &str) -> WrapSign {
         // A backslash continues the line on purpose.
-        let is_ended = above.ends_with(';') && has_code(above) && !is_open(above);
+        let is_statement_end = || above.ends_with(';') || above.contains("; # ");
+        let is_ended =
+            above.ends_with("*/") || (is_statement_end() && has_code(above) && !is_open(above));
         if !is_margin(line) || above.ends_with('\\') || is_ended || begins_anew(above, line) {
             return WrapSign::Nothing;
         }
@@ -238,7 +268,9 @@ impl WrapEdge {
         }
         let is_open = is_open(above);
         let is_value = (is_full || (is_near && opens_value(above))) && is_open;
-        let is_words = is_near && is_comment(above, below) && is_words(above, trim(line));
+        let is_words = is_near
+            && is_comment(above, below)
+            && (is_words(above, trim(line)) || (is_usual && is_starred(above, line, below)));
         let is_rest = is_full && is_indented && line.starts_with([';', ',']);
         let is_proved = || {
             let is_between = is_indented && is_indented_below(above, below) && !is_opener(line);
@@ -352,7 +384,9 @@ fn is_statement(above: &str, line: &str) -> bool {
     let is_open = ends_with_word(above) || above.ends_with([':', '^', '*', '>']);
     let line = trim_end(line);
     let is_ended = line.ends_with(';') && !line.ends_with("\\;");
-    is_open && (is_ended || (line.ends_with('{') && !line.contains('=')))
+    !above.starts_with("# ")
+        && is_open
+        && (is_ended || (line.ends_with('{') && !line.contains('=')))
 }
 
 /// Returns true if the line below a wrapped one is at least as deep as its beginning.
@@ -407,6 +441,12 @@ fn is_comment(line: &str, below: &str) -> bool {
         || (text.starts_with("# ") && is_indented)
         || is_both("*")
         || is_both("#")
+}
+
+/// Returns true if a line between two of a comment lacks the mark that they begin with.
+fn is_starred(above: &str, line: &str, below: &str) -> bool {
+    let has_star = |line: &str| line.starts_with([' ', '\t']) && line.trim_start().starts_with('*');
+    has_star(above) && has_star(below) && line.starts_with(char::is_alphanumeric)
 }
 
 /// Returns true if a line is made of words alone, as no program is.
@@ -531,12 +571,23 @@ fn goes_on_at_margin(line: &str) -> bool {
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
 }
 
+/// The path in a tag.
+fn path_in(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("path=\"")?;
+    rest.split('"').next()
+}
+
 /// Returns true if a tag begins the content of a document.
 fn is_tag_of_prose(line: &str) -> bool {
-    let path = line
-        .split_once("path=\"")
-        .and_then(|(_, rest)| rest.split('"').next());
-    path.is_some_and(|path| FileContent::of(path) == FileContent::Prose)
+    path_in(line).is_some_and(|path| FileContent::of(path) == FileContent::Prose)
+}
+
+/// The grammar of the lines below a tag or the line that begins a code block.
+fn grammar_of(line: &str) -> Option<LineGrammar> {
+    match Fence::read(line) {
+        Some(fence) => LineGrammar::of(fence.language()),
+        None => LineGrammar::of(path_in(line)?),
+    }
 }
 
 /// Returns true if a line is the name of a file of code.
@@ -639,6 +690,15 @@ mod tests {
                 "Two example filter functions are shipped by default - `projectile-buffers-with-file'",
                 "and `projectile-buffers-with-file-or-process'.\"",
             ),
+            // A comment ends.
+            (
+                "   except that it is plainly the number of arguments without any flags. */",
+                "PyAPI_FUNC(PyObject *) _PyObject_MakeTpCall(",
+            ),
+            (
+                "$Unicode::UCD::SwashInfo{'ToNv'}{'format'} = 'a'; # some entries need this",
+                "$Unicode::UCD::SwashInfo{'ToNv'}{'missing'} = 'NaN';",
+            ),
             // A statement ends.
             (
                 "  ->header_is('Accept-Ranges' => 'bytes')->content_is(\"test 123\\nlalala\");",
@@ -665,10 +725,45 @@ mod tests {
         let script = script.replace(" h:/sr", " ha/sr");
         let text = format!("[CREATE_FILE path=\"r.sh\"]\n{script}[/CREATE_FILE]\n");
         assert_eq!(width(&text), Some(80));
-        for next in ["rm /srv/old", "touch /srv/done", "-v s/old"] {
+        for next in ["rm /srv/old", "touch /srv/done"] {
             let text = text.replace("\ns/old/*.bak", &format!("\n{next}"));
             assert_eq!(width(&text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_that_the_format_of_its_file_does_not_have_shows_it() {
+        let tag = |name: &str| format!("[CREATE_FILE path=\"{name}\"]\n");
+        let first = "After=apt-daily.service network.target network-online.target";
+        let (second, rest) = (
+            "systemd-networkd.service NetworkManager.service",
+            "[Install]\n",
+        );
+        let end = "[/CREATE_FILE]\n";
+        let text = |name: &str| format!("{}{first}\n{second}\n{rest}{end}", tag(name));
+        assert_eq!(width(&text("etc/a.service")), Some(60));
+        assert_eq!(width(&text("etc/a")), None);
+        let sound = text("a.service").replace("target\n", "target ");
+        assert_eq!(width(&sound), None);
+        let short = text("a.service").replace("target network-online.", "");
+        assert_eq!(width(&short), None);
+        let block = format!("I made it:\n\n**a.service**\n```\n{first}\n{second}\n```\n");
+        assert_eq!(width(&block), None);
+        let key =
+            "      spec: !REF\ngoogle.lib.network_security.security_profiles.resources:location\n";
+        for text in [
+            format!("{}params:\n{key}{end}", tag("a.yml")),
+            format!("Here:\n```yaml\nparams:\n{key}```\n"),
+            format!("a.yaml\n<<<<<<< SEARCH\na: 1\n=======\nparams:\n{key}>>>>>>> REPLACE\n"),
+        ] {
+            assert!(width(&text).is_some(), "{text}");
+        }
+        // What is text in it may look like anything.
+        let text = format!(
+            "{}a = \"\"\"\n{first}\n{second}\n\"\"\"\n{end}",
+            tag("p.toml")
+        );
+        assert_eq!(width(&text), None);
     }
 
     /// A file with these two lines in it.
@@ -745,6 +840,10 @@ mod tests {
             (
                 "// A comment that goes on until the end of the line and then on the next, as",
                 "Windows does.",
+            ),
+            (
+                " * For the full copyright and license information, please view the file",
+                "LICENSE\n * that was distributed with it.",
             ),
         ] {
             assert!(
