@@ -1,5 +1,6 @@
 //! The messages of a session and the replies that were used.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,12 +14,13 @@ impl Mailbox {
     /// Nothing else in these directories is ours to touch: a name counts only if it begins as we
     /// name the files of a round.
     pub fn letters_of(&self, id: &SessionId) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-        Ok((self.messages_of(id)?, of_session(&self.processed(), id)?))
+        let replies = of_session(&self.processed(), id, |_| true)?;
+        Ok((self.messages_of(id)?, replies))
     }
 
     /// The messages of a session, sorted by name; `inbox/` may be gone.
     pub fn messages_of(&self, id: &SessionId) -> Result<Vec<PathBuf>> {
-        of_session(self.outbox(), id)
+        of_session(self.outbox(), id, |_| true)
     }
 
     /// The message of a round as it lies in `outbox/`: its first file, and the text of all parts.
@@ -49,8 +51,8 @@ impl Mailbox {
     /// Moves the replies that were claimed for later rounds to the rejected ones, so that no later round
     /// takes them for its own; returns their new names.
     pub fn reject_later(&self, id: &SessionId, sequence: u32) -> Result<Vec<String>> {
-        let mut later = of_session(&self.processed(), id)?;
-        later.retain(|path| round_of(path, id).is_some_and(|round| round > sequence));
+        let is_later = |rest: &str| round_of(rest).is_some_and(|round| round > sequence);
+        let later = of_session(&self.processed(), id, is_later)?;
         let mut names = Vec::new();
         for reply in later {
             let rejected = crate::fs::move_aside(&reply, &self.rejected(), &file_name(&reply))?;
@@ -63,21 +65,22 @@ impl Mailbox {
     /// rejected ones since, with their rounds: they may have been carried out, though the session
     /// does not know them.
     pub fn claimed_since(&self, id: &SessionId, sequence: u32) -> Result<Vec<(u32, PathBuf)>> {
-        let of_rounds = |directory: &Path| -> Result<Vec<(u32, PathBuf)>> {
+        let of_rounds = |directory: &Path, from: u32| -> Result<Vec<(u32, PathBuf)>> {
             // The person may have removed it.
             if !directory.is_dir() {
                 return Ok(Vec::new());
             }
-            let replies = of_session(directory, id)?.into_iter();
+            let is_claimed = |rest: &str| round_of(rest).is_some_and(|round| round >= from);
+            let start = start_of_names(id);
+            let replies = of_session(directory, id, is_claimed)?.into_iter();
             Ok(replies
-                .filter_map(|path| Some((round_of(&path, id)?, path)))
+                .filter_map(|path| Some((round_of(file_name(&path).strip_prefix(&start)?)?, path)))
                 .collect())
         };
-        let mut replies = of_rounds(&self.processed())?;
-        replies.retain(|(round, _)| *round >= sequence);
+        let mut replies = of_rounds(&self.processed(), sequence)?;
         // Nothing but `reject_later` names a file there after its round. All count: when the session
         // is past a round again, it still does not know the reply.
-        replies.extend(of_rounds(&self.rejected())?);
+        replies.extend(of_rounds(&self.rejected(), 0)?);
         Ok(replies)
     }
 
@@ -92,11 +95,14 @@ impl Mailbox {
     }
 }
 
-/// The round that a file of a session is named after.
-fn round_of(path: &Path, id: &SessionId) -> Option<u32> {
-    let name = file_name(path);
-    let number = name.strip_prefix(&format!("{id}_seq"))?;
-    number.split_once('_')?.0.parse().ok()
+/// How the names of all files of a session begin; the number of a round follows.
+fn start_of_names(id: &SessionId) -> String {
+    format!("{id}_seq")
+}
+
+/// The round that a reply is named after, by what follows the start of its name.
+fn round_of(rest: &str) -> Option<u32> {
+    rest.split_once('_')?.0.parse().ok()
 }
 
 fn file_name(path: &Path) -> String {
@@ -111,18 +117,23 @@ fn belongs(path: &Path, prefix: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['.', '_']))
 }
 
-fn of_session(directory: &Path, id: &SessionId) -> Result<Vec<PathBuf>> {
+/// The files of a session in a directory whose name goes on as wanted, sorted by name. A long session has
+/// thousands, of which a round wants few.
+fn of_session(
+    directory: &Path,
+    id: &SessionId,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(directory).map_err(|cause| Error::file("read", directory, cause))?;
-    let start = format!("{id}_seq");
-    let is_ours = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.strip_prefix(&start)
-            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    let start = start_of_names(id);
+    let is_ours = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.strip_prefix(&start).is_some_and(|rest| {
+            rest.starts_with(|first: char| first.is_ascii_digit()) && is_wanted(rest)
+        })
     };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(is_ours)
-        .collect();
-    paths.sort();
-    Ok(paths)
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut names: Vec<OsString> = names.filter(is_ours).collect();
+    names.sort_unstable();
+    Ok(names.iter().map(|name| directory.join(name)).collect())
 }
