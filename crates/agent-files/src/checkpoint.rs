@@ -57,7 +57,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory};
 use crate::platform;
 use crate::workspace::Workspace;
-use crate::workspace::survey::{self, KeptSurvey, SurveyListing, SurveyScope};
+use crate::workspace::survey::{self, KeptSurvey, SurveyListing, SurveyScope, SurveyedTree};
 use crate::workspace::walk::Walked;
 use agent_protocol::RelPath;
 use cache::{Cache, Directories};
@@ -206,8 +206,8 @@ pub struct CheckpointStore {
 struct LastSnapshot {
     workspace: PathBuf,
     limits: CheckpointLimits,
-    /// The fingerprint of the survey, if one that sees the same would give the same snapshot.
-    fingerprint: Option<Hash>,
+    /// What the survey saw, if one that sees the same would give the same snapshot.
+    tree: Option<SurveyedTree>,
     taken: TakenSnapshot,
     /// The files, if they were listed.
     listing: Option<SurveyListing>,
@@ -313,12 +313,12 @@ impl CheckpointStore {
         workspace.remember_scope(&survey.scope);
         let objects = &self.objects;
         (self.last).take_if(|last| !last.is_of(workspace, limits, objects));
-        let fingerprint = survey.fingerprint();
         if let Some(last) = &mut self.last
-            && last.fingerprint == Some(fingerprint)
+            && last.tree.as_ref().is_some_and(|last| survey.has_seen(last))
             && (last.listing.is_some() || lists_files == ListsFiles::No)
         {
-            if !workspace.renew_names(survey.count_settled(settled_before)) {
+            let most = survey.directories.len();
+            if !workspace.renew_names(most, || survey.count_settled(settled_before)) {
                 workspace.keep_names(survey.known_names(settled_before));
             }
             // To free the memory of a large one takes its time.
@@ -327,6 +327,7 @@ impl CheckpointStore {
             return Ok((taken, walked, false));
         }
         workspace.keep_names(survey.known_names(settled_before));
+        let tree = survey.tree();
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
         let cache = match &self.last {
             Some(_) => Cache::default(),
@@ -358,7 +359,7 @@ impl CheckpointStore {
         let last = self.last.insert(LastSnapshot {
             workspace: workspace.path().to_owned(),
             limits: limits.clone(),
-            fingerprint: is_repeatable.then_some(fingerprint),
+            tree: is_repeatable.then_some(tree),
             taken: TakenSnapshot {
                 files_read: 0,
                 ..taken

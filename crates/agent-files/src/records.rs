@@ -45,12 +45,18 @@ impl RecordMarks {
 
     /// Takes note of a name in the directory.
     pub fn note(&mut self, name: &OsStr) {
-        // Few names are decoded: a walk notes all of them.
-        if name.as_encoded_bytes().ends_with(JOURNAL.as_bytes()) {
-            let id = name.to_str().and_then(|name| name.strip_suffix(JOURNAL));
-            self.has_journal |= id.is_some_and(|id| SessionId::parse(id).is_ok());
-        } else if let Some(lock) = LOCKS.iter().position(|lock| name == *lock) {
-            self.locks[lock] = true;
+        // A walk notes all names, and the last letter of most says that they are no marks.
+        match name.as_encoded_bytes().last() {
+            Some(b'l') => {
+                let id = name.to_str().and_then(|name| name.strip_suffix(JOURNAL));
+                self.has_journal |= id.is_some_and(|id| SessionId::parse(id).is_ok());
+            }
+            Some(b'k') => {
+                if let Some(lock) = LOCKS.iter().position(|lock| name == *lock) {
+                    self.locks[lock] = true;
+                }
+            }
+            _ => {}
         }
     }
 

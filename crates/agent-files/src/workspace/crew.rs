@@ -9,13 +9,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Builder};
 
 /// Threads are started from this many tasks on.
 const WORTH_THREADS: usize = 16;
 /// More threads than this only wait for the disk.
 const MAX_THREADS: usize = 8;
+/// A thread takes no more tasks than these at once.
+const MAX_BATCH: usize = 32;
 
 /// Runs each task, and the tasks that it returns, until none are left.
 pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> + Sync) {
@@ -72,14 +74,17 @@ fn share_out<'a, T: Sync, R: Send>(
     threads: usize,
     thread: impl Fn() -> Builder,
 ) -> Vec<R> {
+    // Small enough for the last ones to be shared out, too.
+    let batch = (items.len() / (threads * 8)).clamp(1, MAX_BATCH);
     let next = AtomicUsize::new(0);
-    let share = || -> Vec<(usize, R)> {
+    let share = || -> Vec<(usize, Vec<R>)> {
         let take = || {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            Some((index, items.get(index)?))
+            let start = next.fetch_add(batch, Ordering::Relaxed);
+            let rest = items.get(start..).filter(|rest| !rest.is_empty())?;
+            Some((start, &rest[..batch.min(rest.len())]))
         };
         std::iter::from_fn(take)
-            .map(|(index, item)| (index, work(item)))
+            .map(|(start, items)| (start, items.iter().map(&work).collect()))
             .collect()
     };
     let mut done = thread::scope(|scope| {
@@ -95,14 +100,17 @@ fn share_out<'a, T: Sync, R: Send>(
         }
         done
     });
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, answer)| answer).collect()
+    done.sort_unstable_by_key(|(start, _)| *start);
+    done.into_iter().flat_map(|(_, answers)| answers).collect()
 }
 
 fn threads() -> usize {
-    thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX_THREADS)
+    // The system reads files to tell, and a walk asks for each level.
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let threads = thread::available_parallelism();
+        threads.map_or(1, NonZeroUsize::get).min(MAX_THREADS)
+    })
 }
 
 struct Crew<T, W> {

@@ -109,14 +109,16 @@ impl Workspace {
         *kept.unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), names));
     }
 
-    /// Keeps the names once more, if a survey that saw the same knows no more directories.
-    pub(crate) fn renew_names(&self, known_directories: usize) -> bool {
+    /// Keeps the names once more, if a survey that saw the same knows no more directories: `most` at most,
+    /// and `count` counts them.
+    pub(crate) fn renew_names(&self, most: usize, count: impl FnOnce() -> usize) -> bool {
         let mut kept = self.known_names.lock();
         let kept = kept.as_deref_mut().ok().and_then(Option::as_mut);
         let Some((at, names)) = kept else {
             return false;
         };
-        let is_all = names.directories.len() == known_directories;
+        let kept = names.directories.len();
+        let is_all = kept == most || kept == count();
         if is_all {
             (*at, names.is_fresh) = (Instant::now(), true);
         }

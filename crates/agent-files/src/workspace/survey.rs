@@ -27,7 +27,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 pub use self::after_command::CommandSurvey;
 pub(super) use self::after_command::SurveyMemory;
 pub use self::content::{DirectoryContent, DirectoryState, Surveyed};
-pub(crate) use self::kept::{KeptDirectory, KeptSurvey};
+pub(crate) use self::kept::{KeptDirectory, KeptSurvey, SurveyedTree};
 use super::ignored::{Absolute, IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry, walk_together};
 use super::look::is_hidden;

@@ -107,6 +107,11 @@ impl DirectoryContent {
         Arc::new(content)
     }
 
+    /// True if another survey of the directory saw the same, but for what is beneath it.
+    pub(super) fn is_like(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        Arc::ptr_eq(self, other) || self.fingerprint == other.fingerprint
+    }
+
     /// True if another survey of these names sees the same, as long as the entries stay the same.
     fn can_stand_for(&self, other: &Self) -> bool {
         let digest = |content: &Self| content.rules.as_ref().map(|rules| rules.digest);

@@ -1,13 +1,12 @@
 //! A finished survey of everything: names and metadata of every directory, none of which is open.
 //!
-//! The snapshot reads from it what changed. A fingerprint tells two surveys apart, so that nothing more
-//! is done if nothing changed since the last one.
+//! The snapshot reads from it what changed. What it saw is kept to compare it with the next one, so that
+//! nothing more is done if nothing changed.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
-
-use blake3::{Hash, Hasher};
 
 use super::{DirectoryContent, DirectoryReader, DirectoryState, FileStat, OnceCell, SurveyScope};
 use super::{SurveyTask, SurveyedDirectory, Visited, Workspace};
@@ -30,19 +29,39 @@ pub(crate) struct KeptDirectory {
     pub(crate) content: Arc<DirectoryContent>,
 }
 
+/// What a survey saw, in all directories.
+#[derive(Debug)]
+pub(crate) struct SurveyedTree {
+    /// Parents before children, otherwise in the order in which threads came to them.
+    directories: Vec<(Arc<DirectoryContent>, Range<usize>)>,
+}
+
 impl KeptSurvey {
-    /// A value that another survey has only if it saw the same.
-    pub(crate) fn fingerprint(&self) -> Hash {
-        let mut all = vec![Hash::from_bytes([0; 32]); self.directories.len()];
-        for (index, Visited { value, children }) in self.directories.iter().enumerate().rev() {
-            let mut hasher = Hasher::new();
-            hasher.update(value.content.fingerprint.as_bytes());
-            for beneath in &all[children.clone()] {
-                hasher.update(beneath.as_bytes());
+    /// True if it saw the same as the survey of this tree.
+    pub(crate) fn has_seen(&self, tree: &SurveyedTree) -> bool {
+        let mut pairs = vec![(0, 0)];
+        while let Some((here, there)) = pairs.pop() {
+            match (self.directories.get(here), tree.directories.get(there)) {
+                (Some(Visited { value, children }), Some((content, beneath)))
+                    if value.content.is_like(content) && children.len() == beneath.len() =>
+                {
+                    pairs.extend(children.clone().zip(beneath.clone()));
+                }
+                _ => return false,
             }
-            all[index] = hasher.finalize();
         }
-        all.first().copied().unwrap_or(Hash::from_bytes([0; 32]))
+        true
+    }
+
+    /// What it saw.
+    pub(crate) fn tree(&self) -> SurveyedTree {
+        let directories = self.directories.iter();
+        let content = |visited: &Visited<KeptDirectory>| {
+            (Arc::clone(&visited.value.content), visited.children.clone())
+        };
+        SurveyedTree {
+            directories: directories.map(content).collect(),
+        }
     }
 
     /// The names in all directories that will have another change time when they change again.
