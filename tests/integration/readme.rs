@@ -144,6 +144,20 @@ fn check_command(line: &str, page: &str, helps: &mut Helps) -> bool {
 }
 
 #[test]
+fn no_page_has_the_marks_of_an_unfinished_merge() {
+    for name in PAGES {
+        let text = page(name);
+        let mark = text
+            .lines()
+            .find(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "));
+        // The protocol shows them in blocks of SEARCH and REPLACE.
+        let is_shown =
+            mark.is_none_or(|line| line.ends_with("SEARCH") || line.ends_with("REPLACE"));
+        assert!(is_shown, "{name}: {mark:?}");
+    }
+}
+
+#[test]
 fn every_command_that_is_shown_exists() {
     let mut helps = Helps::default();
     let mut checked = 0;
