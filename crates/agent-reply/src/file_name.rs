@@ -15,8 +15,9 @@ use crate::trim::trim;
 /// Files that are known without an extension.
 const WELL_KNOWN: &str = "\
     Makefile makefile GNUmakefile Dockerfile Containerfile Justfile justfile Rakefile Gemfile \
-    Procfile Vagrantfile Jenkinsfile Brewfile Caddyfile Tiltfile BUILD WORKSPACE LICENSE README \
-    CHANGELOG CODEOWNERS Kconfig go.mod go.sum .env .gitignore .gitattributes .gitmodules .ignore \
+    Procfile Vagrantfile Jenkinsfile Brewfile Caddyfile Tiltfile Pipfile Podfile Earthfile Fastfile \
+    Appfile Guardfile Berksfile Capfile Dangerfile Puppetfile Steepfile CNAME LICENSE-MIT LICENSE-APACHE BUILD WORKSPACE LICENSE README AUTHORS \
+    COPYING CHANGELOG CODEOWNERS Kconfig Kbuild PKGBUILD crontab gradlew go.mod go.sum .env .gitignore .gitattributes .gitmodules .ignore \
     .dockerignore .npmignore .eslintignore .prettierignore .editorconfig .npmrc .nvmrc .eslintrc \
     .prettierrc .babelrc .bashrc .zshrc .vimrc .pylintrc .flake8 .htaccess .clang-format \
     .python-version .node-version .tool-versions";
@@ -122,6 +123,17 @@ pub(super) fn in_sentence(line: &str) -> Option<&str> {
     names.all(|other| other == name).then_some(name)
 }
 
+/// The only text in backticks of a line, if it could be a name: a sentence calls it one.
+pub(super) fn in_backticks(line: &str) -> Option<&str> {
+    if line.len() > MAX_BYTES {
+        return None;
+    }
+    let mut spans = line.split('`').skip(1).step_by(2);
+    let name = spans.next()?;
+    let is_name = spans.all(|other| other == name) && !name.contains(char::is_whitespace);
+    (is_name && is_possible(name)).then_some(name)
+}
+
 /// The files that a line of words names: in backticks, with a directory, with an extension that is not
 /// part of a product's name, as in `Node.js`, or as `Makefile` and `.gitignore` do.
 pub(super) fn in_words(line: &str) -> Vec<&str> {
@@ -180,7 +192,9 @@ pub(super) fn may_stand_in(line: &str) -> bool {
     memchr::memchr3(b'.', b'/', b'\\', bytes).is_some()
         || FILE.find(bytes).is_some()
         || bytes.windows(2).any(are_capitals)
-        || line.contains("Kconfig")
+        || ["Kconfig", "Kbuild", "crontab", "gradlew"]
+            .iter()
+            .any(|name| line.contains(name))
 }
 
 /// The words of a line in small letters, without the name of a file.

@@ -10,7 +10,7 @@ use agent_protocol::RelPath;
 
 use crate::code_fence::Fence;
 use crate::trim::filled_above;
-use crate::{WorkspaceFileReader, file_name, workspace_root};
+use crate::{WorkspaceFileReader, file_name, search_replace, workspace_root};
 
 /// The most names that are looked up.
 const MAX_NAMES: usize = 50;
@@ -50,10 +50,11 @@ pub(super) fn is_over(line: &str) -> bool {
     names_in(line).any(is_known)
 }
 
-/// The names over code blocks that may be others than those of files.
+/// The names over code blocks and SEARCH blocks that may be others than those of files.
 fn doubtful_names<'a>(lines: &[&'a str]) -> impl Iterator<Item = &'a str> {
-    let fences = (0..lines.len()).filter(|at| Fence::read(lines[*at]).is_some());
-    let above = fences.filter_map(|at| filled_above(lines, at));
+    let begins = |line: &str| Fence::read(line).is_some() || search_replace::is_head(line);
+    let blocks = (0..lines.len()).filter(move |at| begins(lines[*at]));
+    let above = blocks.filter_map(|at| filled_above(lines, at));
     above.flat_map(names_in)
 }
 

@@ -241,6 +241,7 @@ fn named_by(line: &str, directly: bool) -> Option<&str> {
     let alone = file_name::alone(line).or_else(|| file_name::in_sentence(line));
     let alone = alone.or_else(|| next_file(line));
     let alone = alone.or_else(|| path_with_blanks(line).filter(|_| directly));
+    let alone = alone.or_else(|| file_name::word(line).filter(|name| known_name::is_known(name)));
     alone.or_else(|| {
         file_name::word(line)
             .filter(|_| directly)

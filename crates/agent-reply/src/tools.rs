@@ -509,19 +509,33 @@ fn text(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
     Ok(text.replace("\r\n", "\n"))
 }
 
-/// The lines of a file. A text without a line end whose `\n` are outside of quotes was escaped twice.
+/// The lines of a file. A text without a line end that has several `\n` outside of quotes was escaped twice;
+/// fewer may be those of a format or of `\newpage`, so the model is asked.
 fn content(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
+    const SEVERAL: usize = 3;
     let text = text(call, names)?;
     if text.contains('\n') {
         return Ok(text);
     }
-    let outside = text.split('"').step_by(2);
-    let breaks: usize = outside.map(|part| part.matches("\\n").count()).sum();
+    let breaks_outside = |quotes: &[char]| -> usize {
+        let outside = text.split(quotes).step_by(2);
+        outside.map(|part| part.matches("\\n").count()).sum()
+    };
+    let breaks = breaks_outside(&['"']);
+    let are_several = || {
+        let most = if text.ends_with("\\n") {
+            SEVERAL - 1
+        } else {
+            SEVERAL
+        };
+        breaks_outside(&['"', '\'']) >= most
+    };
+    let is_sure = text.contains("\\\"") || are_several();
     let is_whole = !(breaks > 1 || text.ends_with("\\n"));
     let plain = || serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
     match (is_whole, breaks) {
         (true, _) | (_, 0) => Ok(text),
-        _ => plain().ok_or_else(|| {
+        _ => plain().filter(|_| is_sure).ok_or_else(|| {
             BlockTrouble::new(
                 format!("`{}` has `\\n` where lines should end", call.tool),
                 "escape line ends in JSON once, or send the file as a command of the protocol",

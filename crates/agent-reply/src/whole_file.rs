@@ -130,18 +130,50 @@ pub(super) fn doubtful_names<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
             at = block.lines.end;
         } else {
             let above = filled_above(&lines[after..at], at - after);
-            let is_doubtful = |name: &&str| {
-                let is_like_path = name.contains('/') || file_name::extension(name).is_some();
-                (is_like_path && file_name::is_unmistakable(name)) || known_name::is_known(name)
-            };
-            let name = above.and_then(file_name::word).filter(is_doubtful);
-            found.extend(name.map(|name| (at, name)));
             let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
+            let name = above.and_then(doubtful_name);
+            found.extend(name.map(|name| (at, name)));
             at = close.map_or(lines.len(), |close| close + 1);
         }
         after = at;
     }
     found
+}
+
+/// What may be the name of a file on the line above a block.
+fn doubtful_name(above: &str) -> Option<&str> {
+    let is_labelled = |name: &str| {
+        let before = above.split(name).next().unwrap_or_default();
+        before.contains(':') && !is_label(&name.to_lowercase())
+    };
+    let is_like_path = |name: &str| {
+        let has_end = name.contains('/') || file_name::extension(name).is_some();
+        (has_end && file_name::is_unmistakable(name)) || is_manual_page(name)
+    };
+    let is_doubtful =
+        |name: &&str| is_like_path(name) || known_name::is_known(name) || is_labelled(name);
+    let announced = || {
+        file_name::in_backticks(above).filter(|name| {
+            announces(above, name) || (is_like_path(name) && leads_to(above, name).is_some())
+        })
+    };
+    file_name::word(above)
+        .filter(is_doubtful)
+        .or_else(announced)
+}
+
+/// Returns true if a name is one of a manual page: `tool.1`.
+fn is_manual_page(name: &str) -> bool {
+    let section = name
+        .rsplit_once('.')
+        .map(|(stem, section)| (stem, section.as_bytes()));
+    section.is_some_and(|(stem, section)| {
+        matches!(section, [b'1'..=b'9'])
+            && stem.starts_with(|first: char| first.is_ascii_lowercase())
+            && stem
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    })
 }
 
 /// The file of a reply's only code block, if its first line is a comment with a path.
@@ -448,34 +480,63 @@ fn is_shortened(lines: &[&str]) -> bool {
 
 /// A file without an extension: one plain word directly above the fence, which is no label.
 fn bare_word(line: &str) -> Option<&str> {
-    const LABELS: [&str; 16] = [
-        "after", "before", "bash", "code", "console", "copy", "diff", "edit", "example", "input",
-        "note", "output", "result", "shell", "text", "usage",
-    ];
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
     // `2` counts something, and `v2` is a version.
     let letters = || line.bytes().filter(u8::is_ascii_lowercase).count();
     let is_word = line.bytes().all(is_name) && letters() > 1;
-    let is_label = || LABELS.iter().any(|label| line.starts_with(label));
     let has_sign = || line.bytes().any(|byte| !byte.is_ascii_lowercase());
-    (is_word && !is_label() && has_sign()).then_some(line)
+    (is_word && !is_label(line) && has_sign()).then_some(line)
+}
+
+/// Returns true if a word over a block says what it is.
+fn is_label(word: &str) -> bool {
+    const LABELS: [&str; 16] = [
+        "after", "before", "bash", "code", "console", "copy", "diff", "edit", "example", "input",
+        "note", "output", "result", "shell", "text", "usage",
+    ];
+    LABELS.iter().any(|label| word.starts_with(label))
 }
 
 /// The file of a sentence that says that the whole of it follows: ``Here is the new `a.py`:``,
 /// ``Create `a.py`:``, ``The complete `a.py` file:``.
 fn announced(line: &str) -> Option<&str> {
-    const BEFORE: &str = "\
-        a an and code complete content contents corrected create entire file final first fixed for \
-        full here here's is modified new next now of our overwrite please replace revised \
-        rewrite rewritten the then this updated version whole with write your";
+    // As under a label, a directory and an extension make a name.
+    let is_path = |name: &&str| name.contains('/') && file_name::extension(name).is_some();
+    let path = || {
+        file_name::in_backticks(line)
+            .filter(is_path)
+            .filter(|name| file_name::names_file(line, name))
+    };
+    file_name::in_sentence(line)
+        .or_else(path)
+        .filter(|name| announces(line, name))
+}
+
+/// Returns true if a sentence says that the whole of the file with this name follows.
+fn announces(line: &str, name: &str) -> bool {
     const VERBS: &str = "create overwrite rewrite write";
     const WHOLE: &str = "complete corrected entire final full new revised rewritten updated whole";
+    let is_said =
+        |word: &String| word.starts_with("here") || has_word(VERBS, word) || has_word(WHOLE, word);
+    let is_word = |sought: &'static str| move |word: &String| word == sought;
+    leads_to(line, name).is_some_and(|(before, after)| {
+        let is_replaced =
+            || before.iter().any(is_word("replace")) && after.iter().any(is_word("with"));
+        before.iter().any(is_said) || is_replaced()
+    })
+}
+
+/// The words before and after the name of a file, if they do nothing but lead to what follows.
+fn leads_to(line: &str, name: &str) -> Option<(Vec<String>, Vec<String>)> {
+    const BEFORE: &str = "\
+        a also an and code complete content contents corrected create entire file final finally first fixed for \
+        full here here's is last lastly modified new next now of our overwrite please replace revised \
+        rewrite rewritten the then this updated version whole with write your";
     const PARTIAL: &str = "\
         change changes excerpt lines output part run section snippet usage use";
     let text = trim(line);
-    let name = file_name::in_sentence(text).filter(|_| ends_with_colon(text))?;
-    let (before, after) = text.split_once(name)?;
+    let (before, after) = text.split_once(name).filter(|_| ends_with_colon(text))?;
     // "No problem! Here is ...": only the last sentence announces it.
     let before = ["! ", ". ", "? "]
         .iter()
@@ -490,16 +551,9 @@ fn announced(line: &str) -> Option<&str> {
     };
     let before = words(before);
     let after = words(after);
-    let is_replaced = || {
-        let is_with = |word: &String| word == "with";
-        before.iter().any(|word| word == "replace") && after.iter().any(is_with)
-    };
-    let is_said =
-        |word: &String| word.starts_with("here") || has_word(VERBS, word) || has_word(WHOLE, word);
-    let announces = (before.iter().any(is_said) || is_replaced())
-        && before.iter().all(|word| has_word(BEFORE, word));
     let is_part = after.iter().any(|word| has_word(PARTIAL, word));
-    (announces && !is_part).then_some(name)
+    let is_lead = before.iter().all(|word| has_word(BEFORE, word));
+    (is_lead && !is_part).then_some((before, after))
 }
 
 /// Returns true if a block of this language can be that file.
@@ -695,6 +749,12 @@ mod tests {
         );
         case("Do this:\n\nfile1\n```\nnew\n```\n", &[("file1", "new\n")]);
         case("Makefile\n```make\nall:\n```\n", &[("Makefile", "all:\n")]);
+        // With a directory no extension need be known.
+        case(
+            "Create `system/relay.service`:\n\n```\nx\n```\n",
+            &[("system/relay.service", "x\n")],
+        );
+        case("Use `system/relay.service`:\n\n```\nx\n```\n", &[]);
         for name in [
             "go.mod",
             ".env",

@@ -21,6 +21,9 @@ use crate::{file_name, search_replace};
 /// Widths that people set, the narrowest first.
 const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
 
+/// Wider windows are rare: one place proves nothing then.
+const WIDEST: usize = 132;
+
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
 
@@ -90,16 +93,20 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     let edge = WrapEdge::new(width);
     let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
     let (mut part, mut is_prose) = (BodyPart::Outside, false);
-    let mut grammar = None;
+    let (mut grammar, mut path) = (None, None);
     let mut searched = HashSet::new();
     let mut above = "";
     for (at, &line) in lines.iter().enumerate() {
         const MARKS: &[u8] = b"[<>+-=`@*dF";
-        if line
-            .as_bytes()
-            .first()
-            .is_some_and(|first| MARKS.contains(first))
-        {
+        let first = line.as_bytes().first();
+        if let BodyPart::Element(name) = part {
+            if is_closed(line, name) {
+                (part, is_prose, grammar, path) = (BodyPart::Outside, false, None, None);
+            }
+        } else if first.is_some_and(|first| MARKS.contains(first)) {
+            if first == Some(&b'<') {
+                path = path_in_element(line, lines.get(at + 1)).or(path);
+            }
             let is_code = || filled_above(lines, at).is_some_and(names_code);
             let before = part;
             part = part.after(line, is_code);
@@ -114,6 +121,10 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             } else {
                 is_prose && part == BodyPart::New
             };
+            if matches!(part, BodyPart::Element(_)) {
+                grammar = path.and_then(LineGrammar::of);
+                is_prose = path.is_none_or(|path| FileContent::of(path) == FileContent::Prose);
+            }
         }
         if grammar.is_some_and(|grammar: LineGrammar| grammar.ends_with(above)) {
             is_prose |= grammar == Some(LineGrammar::Settings);
@@ -125,7 +136,7 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
                 searched.insert(line);
             }
             BodyPart::Hunk if has_mark(line) => {}
-            BodyPart::New | BodyPart::Block
+            BodyPart::New | BodyPart::Block | BodyPart::Element(_)
                 if !searched.contains(above)
                     && edge.breaks(above, line)
                     && grammar.is_some_and(|grammar| grammar.is_rest(above, line)) =>
@@ -133,7 +144,7 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
                 certain += 1;
             }
             _ if grammar.is_some_and(|grammar| grammar.begins(line)) => {}
-            BodyPart::New | BodyPart::Block | BodyPart::Hunk
+            BodyPart::New | BodyPart::Block | BodyPart::Element(_) | BodyPart::Hunk
                 if is_long && !searched.contains(above) =>
             {
                 let below = lines.get(at + 1).copied().unwrap_or_default();
@@ -152,7 +163,8 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
         above = line;
     }
     // Whoever wraps the words of a reply wraps its bodies with them.
-    let is_wrapped = certain > 0
+    let is_wide = width > WIDEST;
+    let is_wrapped = certain > usize::from(is_wide)
         || likely > 1
         || (likely + possible > 0 && prose > 1)
         || is_json_wrapped(lines, width);
@@ -475,7 +487,9 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
             let begins = ["{\"", "[{\"", "{ \""]
                 .iter()
                 .any(|start| line.starts_with(start));
-            if !begins {
+            let is_key = |next: &&&str| next.trim_start().starts_with('"');
+            let begins_below = *line == "{" && lines.peek().is_some_and(is_key);
+            if !begins && !begins_below {
                 continue;
             }
             (is_in_call, is_in_string) = (true, false);
@@ -506,22 +520,29 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
 
 /// The part of a command that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum BodyPart {
+enum BodyPart<'a> {
     Outside,
     /// A text to look for: the file tells if it was wrapped, and its lines in the new text with it.
     Searched,
     New,
     /// A code block outside of any command, which may be a file.
     Block,
+    /// The text in an element of this name, in a call that is written in XML.
+    Element(&'a str),
     /// A patch, outside of its hunks: words, too, which their author wrapped.
     Patch,
     /// Hunks of a patch: what goes on there has no mark.
     Hunk,
 }
 
-impl BodyPart {
+impl<'a> BodyPart<'a> {
     /// The part that goes on below a line; `is_code` tells if the line above that names a file of code.
-    fn after(self, line: &str, is_code: impl Fn() -> bool) -> Self {
+    fn after(self, line: &'a str, is_code: impl Fn() -> bool) -> Self {
+        if self == Self::Outside
+            && let Some(name) = element_of_content(line)
+        {
+            return Self::Element(name);
+        }
         if line.starts_with('`') {
             return match (self, Fence::read(line)) {
                 (Self::Outside, Some(fence)) if is_source(&fence) || is_code() => Self::Block,
@@ -569,6 +590,44 @@ fn goes_on_at_margin(line: &str) -> bool {
     let begins = |c: char| c.is_whitespace() || ")]}<=>#@/*-+|".contains(c);
     let is_own = |word| has_word(BEGINNINGS, word);
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
+}
+
+/// The name of the element that begins on a line and holds the content of a file, in the calls of other
+/// tools: `<content>`, `<parameter name="content">`, `<file path="a.py">`.
+fn element_of_content(line: &str) -> Option<&str> {
+    const ELEMENTS: &str =
+        "boltAction content contents dyad-write file file_content file_text lov-write";
+    const PARAMETERS: [&str; 4] = ["=content", "=\"content\"", "=file_text", "=\"file_text\""];
+    let tag = line.strip_prefix('<')?;
+    let (tag, rest) = tag.split_once('>')?;
+    let name = tag.split([' ', '=']).next()?;
+    let is_parameter = || name == "parameter" && PARAMETERS.iter().any(|end| tag.ends_with(end));
+    let is_content = has_word(ELEMENTS, name) || is_parameter();
+    (is_content && !is_closed(rest, name)).then_some(name)
+}
+
+/// Returns true if an element ends on a line.
+fn is_closed(line: &str, name: &str) -> bool {
+    let closings = memchr::memmem::find_iter(line.as_bytes(), b"</");
+    closings
+        .filter_map(|at| line[at + 2..].strip_prefix(name))
+        .any(|rest| rest.starts_with('>'))
+}
+
+/// The path of the file that an element names, as an attribute or as its text: `<path>a.py</path>`,
+/// `<parameter name="file_path">a.py</parameter>`. The text may be the line below.
+fn path_in_element<'a>(line: &'a str, below: Option<&&'a str>) -> Option<&'a str> {
+    let attribute = || line.split_once("Path=\"")?.1.split('"').next();
+    let text = || {
+        let (tag, rest) = line.split_once('>')?;
+        let text = rest.split("</").next().filter(|_| tag.contains("path"))?;
+        if rest.is_empty() {
+            below.map(|below| trim(below))
+        } else {
+            Some(text)
+        }
+    };
+    path_in(line).or_else(attribute).or_else(text)
 }
 
 /// The path in a tag.
@@ -665,6 +724,9 @@ mod tests {
         let hard = "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word wwwww\nd\\n\"}\n";
         assert_eq!(hard.lines().next().map(str::len), Some(72));
         assert_eq!(width(hard), Some(72));
+        // The members may stand on lines of their own.
+        let pretty = call.replace("{\"tool\"", "{\n  \"tool\"");
+        assert_eq!(width(&pretty), Some(72));
         // A model that does not escape its line ends has short lines, and no `\n`.
         for sound in [
             "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word word\nword\nword word end\\n\"}\n",
@@ -675,6 +737,43 @@ mod tests {
     }
 
     const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
+
+    #[test]
+    fn the_content_in_an_element_of_a_call_is_looked_at() {
+        let content = WRAPPED.split_once('\n').unwrap().1;
+        let content = content.strip_suffix("[/CREATE_FILE]\n").unwrap();
+        for (before, after) in [
+            (
+                "<write_to_file>\n<path>a.py</path>\n<content>\n",
+                "</content>\n</write_to_file>",
+            ),
+            (
+                "<invoke name=\"Write\">\n<parameter name=\"file_path\">a.py</parameter>\n<parameter name=\"content\">",
+                "</parameter>\n</invoke>",
+            ),
+            (
+                "<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=content>\n",
+                "</parameter>\n</function>",
+            ),
+            ("<file path=\"a.py\">\n", "</file>"),
+            (
+                "<boltAction type=\"file\" filePath=\"a.py\">\n",
+                "</boltAction>",
+            ),
+        ] {
+            let wrapped = format!("{before}{content}{after}\nDone.\n");
+            assert_eq!(width(&wrapped), Some(80), "{wrapped}");
+            let sound = wrapped
+                .replace("one\nand", "one and")
+                .replace("and\nshould", "and should");
+            assert_eq!(width(&sound), None, "{sound}");
+            // Words are wrapped by their author.
+            let document = wrapped.replace("a.py", "a.md");
+            assert_eq!(width(&document), None, "{document}");
+        }
+        let ended = "<file path=\"a.py\">\nx\n</file>\n";
+        assert_eq!(width(&format!("{ended}{content}")), None);
+    }
 
     #[test]
     fn what_ends_where_a_line_ends_was_not_wrapped() {

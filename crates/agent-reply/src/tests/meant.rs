@@ -1034,6 +1034,14 @@ fn line_ends_that_were_escaped_twice_are_line_ends() {
     );
     let half = call("a = \\\"x\\\"\\\\nb = 2\\\\n");
     read(&half, &[], &[1]);
+    // A format, and what only begins like a line end.
+    for doubtful in [
+        "printf '%s\\\\n%s\\\\n' a b",
+        "%s\\\\t%d\\\\n",
+        "\\\\newpage\\\\noindent The next part.",
+    ] {
+        read(&call(doubtful), &[], &[1]);
+    }
 }
 
 #[test]
