@@ -156,6 +156,7 @@ impl Execution<'_> {
         is_over
             && is_cut
             && !self.place.granted.network
+            && !sandbox::fails_before_network(&ran.output.text)
             && (sandbox::misses_network(&ran.output.text) || sandbox::fetches(script))
     }
 

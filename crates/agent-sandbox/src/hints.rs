@@ -107,6 +107,19 @@ pub fn misses_network(output: &str) -> bool {
     WORDS.iter().any(|words| end.contains(words))
 }
 
+/// True if git says that a failure has nothing to do with the network.
+pub fn fails_before_network(output: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        "error: src refspec ",
+        "does not appear to be a git repository",
+        "fatal: not a git repository",
+        "fatal: No configured push destination",
+        "has no upstream branch",
+    ];
+    let end = end_of(output);
+    WORDS.iter().any(|words| end.contains(words))
+}
+
 /// True if a script fetches something, by the words of its commands. A build is not counted: it
 /// fails for other reasons far more often.
 pub fn fetches(script: &str) -> bool {
@@ -242,6 +255,19 @@ mod tests {
             assert!(misses_network(words), "{words}");
         }
         assert!(!misses_network("test failed: assertion"));
+    }
+
+    #[test]
+    fn knows_what_git_refuses_before_it_asks_the_network() {
+        for words in [
+            "error: src refspec nowhere does not match any\nerror: failed to push some refs to 'x'",
+            "fatal: 'x' does not appear to be a git repository\nfatal: Could not read from remote repository.",
+        ] {
+            assert!(fails_before_network(words), "{words}");
+        }
+        assert!(!fails_before_network(
+            "fatal: unable to access 'https://x/'"
+        ));
     }
 
     #[test]

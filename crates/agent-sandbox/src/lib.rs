@@ -76,7 +76,10 @@ pub use descendants::kill_with_descendants;
 pub use elsewhere::UnsupportedLaunch as Launch;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{boot_id, child_main, probe, sweep, try_out};
-pub use hints::{SandboxLimit, closed_for_size, fetches, found_outside, limit_met, misses_network};
+pub use hints::{
+    SandboxLimit, closed_for_size, fails_before_network, fetches, found_outside, limit_met,
+    misses_network,
+};
 #[cfg(target_os = "linux")]
 pub use launch::Launch;
 #[cfg(target_os = "linux")]
