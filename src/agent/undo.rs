@@ -481,9 +481,11 @@ fn note(reversal: &Reversal, restored: &Restored) -> String {
     let rounds = named(&reversal.rounds);
     let mut text = match reversal.wish {
         Wish::UndoLatest | Wish::UndoTo(_) => {
-            format!("[undo] The user undid {rounds}: these files are now as before:")
+            format!("[undo] The user undid {rounds}: these files are now as they were before:")
         }
-        Wish::Redo => format!("[redo] The user redid {rounds}: these files are now as after:"),
+        Wish::Redo => {
+            format!("[redo] The user redid {rounds}: these files are now as they were after it:")
+        }
     };
     let (mut files, already) = (files(&restored.done), files(&reversal.plan.already));
     files.extend(already);

@@ -15,7 +15,7 @@ Examples:
   agent check
   agent check --check \"make test\"";
 
-/// Run the check command now; in the sandbox, and report the result
+/// Run the check command now, in the sandbox, and report the result
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Check {}

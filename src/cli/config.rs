@@ -68,7 +68,7 @@ enum Change {
 
 #[derive(Debug, Args)]
 struct ScopeFlag {
-    /// In the settings of this project only
+    /// The settings of this project only
     #[arg(long)]
     here: bool,
 }

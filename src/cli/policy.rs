@@ -26,7 +26,7 @@ pub(super) struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum PolicyVerb {
-    /// Show what would happen to a command, and which rule decides it
+    /// Show whether a command would be refused, asked about or run, and which rule decides it
     Check {
         /// The command, as the model would write it
         #[arg(required = true, value_name = "COMMAND")]

@@ -133,7 +133,7 @@ fn in_short(standing: &SessionStanding, ui: &Ui) -> String {
     } else if standing.is_taken {
         let _ = writeln!(
             text,
-            "The reply to it is taken, and not carried out to its end"
+            "The reply to its message is taken, and not carried out to its end"
         );
     } else if !session.last_results.is_empty() {
         let _ = writeln!(text, "The last reply: {}", tally(&session.last_results));
@@ -181,6 +181,11 @@ pub(super) fn check_line(check: &CheckStanding) -> String {
         Some((Became::Ok, message)) => format!("passes ({message})"),
         Some((Became::Failed, message)) => format!("fails ({message})"),
         Some((Became::Refused, message)) => format!("is refused ({message})"),
+        Some((Became::Skipped, _))
+            if outcome.is_some_and(|outcome| outcome.exit_code.is_some()) =>
+        {
+            "cannot run here".to_owned()
+        }
         Some((Became::Skipped, _)) | None => "has not run yet".to_owned(),
     };
     let since = if check.is_outdated {
@@ -256,7 +261,7 @@ fn next(standing: &SessionStanding) -> Vec<String> {
         (vec![wait.to_owned()], false)
     } else if is_taken {
         let resume = format!(
-            "Nothing is to be pasted: `agent resume {id}` carries the reply out to its end."
+            "Nothing is to be pasted: `agent resume {id}` goes on. A command that was stopped halfway is not run again, nor is what follows it: the model is told."
         );
         (vec![resume], true)
     } else if let Some(name) = waiting {

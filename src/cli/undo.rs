@@ -263,7 +263,7 @@ pub(super) fn tell(ui: &Ui, planned: &PlannedReversal, restored: &Restored) {
     if planned.has_ended() {
         let _ = write!(
             text,
-            "\nThe session has ended; `agent resume {id} \"...\"` tells the model first."
+            "\nThe session has ended; `agent resume {id} \"...\"` continues it, and its message tells the model of this."
         );
     } else if planned.is_heard_by_call() {
         text.push_str("\nThe model hears of it with its next call.");

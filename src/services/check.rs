@@ -39,7 +39,9 @@ pub fn run(caller: &Caller) -> Result<CheckRun> {
             }
             Ok(run)
         }
-        _ => Err(Error::mendable("no check command is set")
-            .hint("`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`")),
+        _ => Err(Error::mendable(
+            "no unfinished session here has a check, and no setting names one",
+        )
+        .hint("`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`")),
     }
 }

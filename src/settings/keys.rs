@@ -113,7 +113,7 @@ pub static KEYS: &[Key] = &[
         flag: "--runner",
         default: Value::Text(Cow::Borrowed("local")),
         shape: Shape::Runner,
-        meaning: "Where commands run: `local`, here in the sandbox; in a container; on another machine: see [runners](runners.md).",
+        meaning: "Where commands run: `local`, here in the sandbox; in a container; on another machine: see `docs/runners.md`.",
         loosens: Loosens::Image,
     },
     ordered(
@@ -307,7 +307,7 @@ pub static KEYS: &[Key] = &[
         flag: "--api",
         default: Value::Text(Cow::Borrowed("off")),
         shape: Shape::Choice(PROVIDERS),
-        meaning: "Whose API carries the messages, in place of you: see [the API](api.md).",
+        meaning: "Whose API carries the messages, in place of you: see `docs/api.md`.",
         loosens: Loosens::Filled,
     },
     loosening(

@@ -128,7 +128,7 @@ fn the_check_can_be_run_by_itself() {
     let finished = Test::after(finished, &["check"])
         .run()
         .code(1)
-        .said("no check command");
+        .said("no unfinished session here has a check");
     let finished = Test::after(finished, &["check", "--check", "echo hello; false"])
         .run()
         .code(4);

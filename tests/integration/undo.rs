@@ -226,7 +226,7 @@ fn the_model_is_told_with_the_next_message() {
     .unwrap();
     let outbox = running.outbox(3);
     assert!(
-        outbox.contains("The user undid round 1: these files are now as before:\n- `a.txt` does not exist any more"),
+        outbox.contains("The user undid round 1: these files are now as they were before:\n- `a.txt` does not exist any more"),
         "{outbox}"
     );
     beside(&base, &["redo", "--yes"]);
@@ -793,7 +793,7 @@ fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
     let id = id_of(&finished.outbox(1));
     let undo = ["undo", "--to", "0", "--yes"];
     let finished = Test::after(finished, &undo).run().code(0).said(&format!(
-        "`agent resume {id} \"...\"` tells the model first"
+        "`agent resume {id} \"...\"` continues it, and its message tells the model"
     ));
     let finished = Test::after(finished, &["status", &id]).run().code(0);
     let not_since = "it has not run since rounds were undone";
@@ -802,7 +802,7 @@ fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
     let finished = Test::after(finished, &go_on).run().code(0);
     let outbox = finished.outbox(3);
     for told in [
-        "The user undid round 1: these files are now as before:\n- `a.txt` does not exist any more",
+        "The user undid round 1: these files are now as they were before:\n- `a.txt` does not exist any more",
         "[FAILED] `test -f a.txt`",
         "(run again now, after the user undid or redid rounds",
         "the user undid some of it",

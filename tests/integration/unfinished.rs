@@ -147,7 +147,7 @@ fn the_same_reply_again_is_used_if_it_is_pasted_anyway() {
 fn status_of_a_reply_that_is_half_carried_out_says_nothing_of_pasting() {
     let (finished, id) = killed();
     let finished = Test::after(finished, &["status"]).run().code(0);
-    let told = format!("Nothing is to be pasted: `agent resume {id}` carries the reply out");
+    let told = format!("Nothing is to be pasted: `agent resume {id}` goes on");
     assert!(finished.stdout.contains(&told), "{}", finished.stdout);
     assert!(!finished.stdout.contains("Paste "), "{}", finished.stdout);
     assert!(

@@ -182,15 +182,15 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Deny, "changing anything in `.git` without the grant `git-write`",
         "`.git` is read-only",
         RuleCheck::Write(|path, _| protected::is_in_git(path))).without(Grant::GitWrite),
-    row(Ask, "changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
+    row(Ask, "file steps that change `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
         "editors and tools run commands from these files when the person opens the project",
         RuleCheck::Write(|path, _| protected::has_any(path, &TOOL_CONFIGURATION))),
-    row(Ask, "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, \
+    row(Ask, "file steps that change `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, \
             `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start \
             files and similar",
         "other tools of the person run or obey these files",
         RuleCheck::Write(|path, _| protected::is_other_configuration(path))),
-    row(Ask, "changing workflow files of build services, such as `.github/workflows` and \
+    row(Ask, "file steps that change workflow files of build services, such as `.github/workflows` and \
             `.gitlab-ci.yml`",
         "the build service runs these files with the project's secrets",
         RuleCheck::Write(|path, _| protected::has_any(path, &WORKFLOWS))),

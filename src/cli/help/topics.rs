@@ -202,11 +202,12 @@ const SETTINGS: &str = "\
 You can use `agent` without any of these. `agent config` shows the current values and where each comes from. Later ones win:
 
 1. the default;
-2. `appsettings.json`, in its `Agent` section: `{\"Agent\": {\"MaxRounds\": 50}}`;
-3. the environment: `Agent__MaxRounds=50 agent new \"...\"`;
-4. an option: `agent new --max-rounds 50 \"...\"`.
+2. your own settings, for all projects: `agent config set MaxRounds 50`;
+3. `appsettings.json` of a project, in its `Agent` section: `{\"Agent\": {\"MaxRounds\": 50}}`;
+4. the environment: `Agent__MaxRounds=50 agent new \"...\"`;
+5. an option: `agent new --max-rounds 50 \"...\"`.
 
-A settings file may have come with a project. So a value that permits more than the default counts only if you trust the file: you are asked once. Settings with such values are marked with `*`; stricter values count from any file. A session keeps its workspace and its restrictions. More is in `docs/settings.md`.
+A settings file may have come with a project. So a value that permits more than your own counts only if you trust the file: you are asked once. Settings with such values are marked with `*`; stricter values count from any file, and some settings, such as `ApiUrl`, from no project's file at all. A session keeps its workspace and its restrictions. More is in `docs/settings.md`.
 ";
 
 fn settings(words: &[String]) -> Result<String> {
