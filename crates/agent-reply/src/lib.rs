@@ -133,7 +133,7 @@ fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
         lines = trim::lines(&text);
         done.push(what);
     }
-    if let Some(width) = repair::wrapped_width(&lines) {
+    if let Some(width) = repair::wrapped_width(&lines, repair::has_wrapped_tags(&done)) {
         return wrapped(&text, width);
     }
     let _names = known_name::look_up(file, &lines);

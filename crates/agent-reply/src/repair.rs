@@ -82,6 +82,11 @@ pub(super) fn repair(text: &str) -> (Cow<'_, str>, Vec<Done>) {
     (text, done)
 }
 
+/// Returns true if tags were put together that had been wrapped.
+pub(super) fn has_wrapped_tags(done: &[Done]) -> bool {
+    done.iter().any(|done| done.what == copied::WRAPPED_TAGS)
+}
+
 /// Returns true if a line begins something of ours or of another dialect.
 ///
 /// Used to tell a prefix that copying brought from lines that only look alike.

@@ -5,8 +5,9 @@
 //! the next word did not fit, and continue at the margin: code continues deeper than it began. One such
 //! line is enough if it reaches the edge and leaves a bracket or a quote open, if it ends near the edge
 //! within a string of code, or if it ends near a width that people set and within a statement. If the
-//! prose of the reply was wrapped too, less is enough. In JSON, line ends within strings that also have
-//! `\n` show it, if all of them are at the edge.
+//! prose of the reply was wrapped too, less is enough, and still less if a tag was. In JSON, line ends
+//! within strings that also have `\n` show it, if they are at the edge; elsewhere so do blanks at the
+//! ends of lines, if all of them are there.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ use crate::code_fence::Fence;
 use crate::line::has_word;
 use crate::tags::{self, FileContent, Kind, Name};
 use crate::trim::{filled_above, trim, trim_end};
-use crate::{file_name, search_replace};
+use crate::{file_name, search_replace, tools};
 
 /// Widths that people set, the narrowest first.
 const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
@@ -87,29 +88,32 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
     is_open.then_some(tag)
 }
 
-/// The column at which the bodies of a reply were wrapped, if they were.
-pub(crate) fn width(lines: &[&str]) -> Option<usize> {
-    let width = longest(lines);
+/// The column at which the bodies of a reply were wrapped, if they were. `has_wrapped_tags` is true if
+/// tags of it were put together.
+pub(crate) fn width(lines: &[&str], has_wrapped_tags: bool) -> Option<usize> {
+    let width = longest(lines, has_wrapped_tags);
     let edge = WrapEdge::new(width);
     let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
     let (mut part, mut is_prose) = (BodyPart::Outside, false);
     let (mut grammar, mut path) = (None, None);
     let mut searched = HashSet::new();
-    let mut above = "";
+    let mut blank_ends = BlankEnds::default();
+    let (mut above, mut is_tag_above) = ("", false);
     for (at, &line) in lines.iter().enumerate() {
         const MARKS: &[u8] = b"[<>+-=`@*dF";
         let first = line.as_bytes().first();
-        if let BodyPart::Element(name) = part {
+        let part_above = part;
+        if let BodyPart::Element(name) | BodyPart::OldElement(name) = part {
             if is_closed(line, name) {
                 (part, is_prose, grammar, path) = (BodyPart::Outside, false, None, None);
             }
         } else if first.is_some_and(|first| MARKS.contains(first)) {
             if first == Some(&b'<') {
-                path = path_in_element(line, lines.get(at + 1)).or(path);
+                path = path_in_element(line, lines.get(at + 1), above).or(path);
             }
             let is_code = || filled_above(lines, at).is_some_and(names_code);
             let before = part;
-            part = part.after(line, is_code);
+            part = part.after(line, above, is_code);
             if part != before && part != BodyPart::Hunk {
                 grammar = grammar_of(line).or_else(|| {
                     let above = filled_above(lines, at).filter(|_| before == BodyPart::Outside);
@@ -130,23 +134,23 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             is_prose |= grammar == Some(LineGrammar::Settings);
             grammar = None;
         }
+        let is_body = part.is_new_text() && !searched.contains(above) && !is_tag_above;
+        blank_ends.note(above, line, &edge, is_body);
         let is_long = above.len() >= NARROWEST || above.ends_with(" =");
         match part {
-            BodyPart::Searched if line.len() >= NARROWEST => {
+            BodyPart::Searched | BodyPart::OldElement(_) if line.len() >= NARROWEST => {
                 searched.insert(line);
             }
             BodyPart::Hunk if has_mark(line) => {}
-            BodyPart::New | BodyPart::Block | BodyPart::Element(_)
-                if !searched.contains(above)
-                    && edge.breaks(above, line)
-                    && grammar.is_some_and(|grammar| grammar.is_rest(above, line)) =>
+            _ if is_body
+                && edge.breaks(above, line)
+                && (has_wrapped_tags
+                    || grammar.is_some_and(|grammar| grammar.is_rest(above, line))) =>
             {
                 certain += 1;
             }
             _ if grammar.is_some_and(|grammar| grammar.begins(line)) => {}
-            BodyPart::New | BodyPart::Block | BodyPart::Element(_) | BodyPart::Hunk
-                if is_long && !searched.contains(above) =>
-            {
+            _ if is_long && (is_body || (part == BodyPart::Hunk && !searched.contains(above))) => {
                 let below = lines.get(at + 1).copied().unwrap_or_default();
                 match edge.judge(above, line, below) {
                     WrapSign::Nothing => {}
@@ -160,6 +164,8 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             BodyPart::Outside if is_long => prose += usize::from(edge.breaks_prose(above, line)),
             _ => {}
         }
+        // The text in an element begins on the line of its tag.
+        is_tag_above = is_like_tag(line) || (part != part_above && part.is_element());
         above = line;
     }
     // Whoever wraps the words of a reply wraps its bodies with them.
@@ -167,6 +173,8 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     let is_wrapped = certain > usize::from(is_wide)
         || likely > 1
         || (likely + possible > 0 && prose > 1)
+        || (has_wrapped_tags && likely + possible > 0)
+        || blank_ends.show_wrapping()
         || is_json_wrapped(lines, width);
     is_wrapped.then_some(edge.named)
 }
@@ -181,11 +189,12 @@ fn columns(line: &str) -> usize {
 }
 
 /// The length of the longest line that has a blank where it could have been broken before its end. A
-/// word that is longer than the line is not broken.
-fn longest(lines: &[&str]) -> usize {
+/// word that is longer than the line is not broken. A tag that was put together does not count.
+fn longest(lines: &[&str], has_wrapped_tags: bool) -> usize {
     let mut width = WIDTHS[0];
     let mut uncertain = Vec::new();
-    for line in lines.iter().filter(|line| line.len() > WIDTHS[0]) {
+    let counts = |line: &str| line.len() > WIDTHS[0] && !(has_wrapped_tags && is_like_tag(line));
+    for line in lines.iter().filter(|line| counts(line)) {
         let text = line.trim_start();
         let Some(word) = text.find(' ').filter(|_| trim_end(text).contains(' ')) else {
             continue;
@@ -204,6 +213,10 @@ fn longest(lines: &[&str]) -> usize {
         }
     }
     width
+}
+
+fn is_like_tag(line: &str) -> bool {
+    line.starts_with('[') && line.ends_with(']')
 }
 
 /// How likely it is that two lines were one before the reply was wrapped.
@@ -486,7 +499,7 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
         if !is_in_call {
             let begins = ["{\"", "[{\"", "{ \""]
                 .iter()
-                .any(|start| line.starts_with(start));
+                .any(|start| without_tokens(line).starts_with(start));
             let is_key = |next: &&&str| next.trim_start().starts_with('"');
             let begins_below = *line == "{" && lines.peek().is_some_and(is_key);
             if !begins && !begins_below {
@@ -499,7 +512,11 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
         while let Some(byte) = bytes.next() {
             match byte {
                 b'"' => is_in_string = !is_in_string,
-                b'\\' if is_in_string => has_escape |= bytes.next() == Some(b'n'),
+                b'\\' if is_in_string => {
+                    // In a string within a string the backslash has one of its own.
+                    let next = bytes.next().filter(|next| *next != b'\\');
+                    has_escape |= next.or_else(|| bytes.clone().next()) == Some(b'n');
+                }
                 _ => {}
             }
         }
@@ -510,12 +527,64 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
         } else if trim_end(line).ends_with(['}', ']']) {
             is_in_call = false;
             let is_enough = breaks > 1 || (breaks == 1 && WIDTHS.contains(&width));
-            if is_enough && breaks == at_edge && has_escape {
+            // Blanks that were dropped at the start of a line leave it some columns off the edge.
+            let is_at_edge = at_edge * 10 >= breaks * 9;
+            if is_enough && is_at_edge && has_escape {
                 return true;
             }
         }
     }
     false
+}
+
+/// The rest of a line behind the tokens that stand before a call: `[TOOL_CALLS]`, `<tool_call>`.
+fn without_tokens(line: &str) -> &str {
+    let is_token = |inner: &str| {
+        inner
+            .chars()
+            .all(|c| c.is_alphabetic() || "_|/".contains(c))
+    };
+    let mut rest = line;
+    while let Some((token, behind)) = rest.split_once([']', '>']) {
+        let inner = token.strip_prefix(['[', '<']);
+        if !inner.is_some_and(|inner| !inner.is_empty() && is_token(inner)) {
+            break;
+        }
+        rest = behind;
+    }
+    rest
+}
+
+/// The lines that end with a blank, as `fold -s` leaves it behind the last word of a line.
+#[derive(Default)]
+struct BlankEnds {
+    /// Where the next word did not fit, in a body.
+    in_body: usize,
+    /// Where the next word did not fit, elsewhere.
+    outside: usize,
+    /// Where it would have fitted.
+    other: usize,
+}
+
+impl BlankEnds {
+    fn note(&mut self, above: &str, line: &str, edge: &WrapEdge, is_body: bool) {
+        if !above.ends_with(' ') || above.ends_with("  ") || trim(above).is_empty() {
+            return;
+        }
+        let next = line.split(' ').next().unwrap_or_default();
+        let needed = columns(above) + columns(next) + usize::from(next.len() < line.len());
+        let is_broken = !next.is_empty() && needed > edge.usual;
+        *match (is_broken, is_body) {
+            (true, true) => &mut self.in_body,
+            (true, false) => &mut self.outside,
+            (false, _) => &mut self.other,
+        } += 1;
+    }
+
+    /// Returns true if a body was wrapped: nobody else has blanks at all these ends, and only there.
+    fn show_wrapping(&self) -> bool {
+        self.other == 0 && self.in_body > 0 && self.in_body + self.outside > 1
+    }
 }
 
 /// The part of a command that a line belongs to.
@@ -529,6 +598,8 @@ enum BodyPart<'a> {
     Block,
     /// The text in an element of this name, in a call that is written in XML.
     Element(&'a str),
+    /// The text to look for in such an element.
+    OldElement(&'a str),
     /// A patch, outside of its hunks: words, too, which their author wrapped.
     Patch,
     /// Hunks of a patch: what goes on there has no mark.
@@ -536,12 +607,21 @@ enum BodyPart<'a> {
 }
 
 impl<'a> BodyPart<'a> {
+    /// True for text that becomes part of a file as it stands.
+    fn is_new_text(self) -> bool {
+        matches!(self, Self::New | Self::Block | Self::Element(_))
+    }
+
+    fn is_element(self) -> bool {
+        matches!(self, Self::Element(_) | Self::OldElement(_))
+    }
+
     /// The part that goes on below a line; `is_code` tells if the line above that names a file of code.
-    fn after(self, line: &'a str, is_code: impl Fn() -> bool) -> Self {
+    fn after(self, line: &'a str, above: &str, is_code: impl Fn() -> bool) -> Self {
         if self == Self::Outside
-            && let Some(name) = element_of_content(line)
+            && let Some(element) = element_of_text(line, above)
         {
-            return Self::Element(name);
+            return element;
         }
         if line.starts_with('`') {
             return match (self, Fence::read(line)) {
@@ -592,18 +672,39 @@ fn goes_on_at_margin(line: &str) -> bool {
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
 }
 
-/// The name of the element that begins on a line and holds the content of a file, in the calls of other
-/// tools: `<content>`, `<parameter name="content">`, `<file path="a.py">`.
-fn element_of_content(line: &str) -> Option<&str> {
+/// The element that begins on a line and holds text of a file, in the calls of other tools:
+/// `<content>`, `<parameter name="old_str">`, `<file path="a.py">`. `above` may have its key.
+fn element_of_text<'a>(line: &'a str, above: &str) -> Option<BodyPart<'a>> {
     const ELEMENTS: &str =
         "boltAction content contents dyad-write file file_content file_text lov-write";
-    const PARAMETERS: [&str; 4] = ["=content", "=\"content\"", "=file_text", "=\"file_text\""];
-    let tag = line.strip_prefix('<')?;
-    let (tag, rest) = tag.split_once('>')?;
+    let (tag, rest) = line.strip_prefix('<')?.split_once('>')?;
     let name = tag.split([' ', '=']).next()?;
-    let is_parameter = || name == "parameter" && PARAMETERS.iter().any(|end| tag.ends_with(end));
-    let is_content = has_word(ELEMENTS, name) || is_parameter();
-    (is_content && !is_closed(rest, name)).then_some(name)
+    let (is_old, is_new) = if has_word(ELEMENTS, name) {
+        (false, true)
+    } else {
+        let key = match name {
+            "parameter" => tag.split_once('=')?.1.trim_start_matches('"'),
+            "arg_value" => key_above(above)?,
+            _ => return None,
+        };
+        let key = key.split(['"', '<', ' ']).next()?;
+        (
+            has_word(tools::OLD, key),
+            has_word(tools::CONTENT, key) || has_word(tools::NEW, key),
+        )
+    };
+    if is_closed(rest, name) {
+        None
+    } else if is_old {
+        Some(BodyPart::OldElement(name))
+    } else {
+        is_new.then_some(BodyPart::Element(name))
+    }
+}
+
+/// The key of a value that stands on the line below: `<arg_key>path</arg_key>`.
+fn key_above(above: &str) -> Option<&str> {
+    above.split_once("<arg_key>")?.1.split('<').next()
 }
 
 /// Returns true if an element ends on a line.
@@ -615,12 +716,14 @@ fn is_closed(line: &str, name: &str) -> bool {
 }
 
 /// The path of the file that an element names, as an attribute or as its text: `<path>a.py</path>`,
-/// `<parameter name="file_path">a.py</parameter>`. The text may be the line below.
-fn path_in_element<'a>(line: &'a str, below: Option<&&'a str>) -> Option<&'a str> {
+/// `<parameter name="file_path">a.py</parameter>`. The text may be the line below, and its key above.
+fn path_in_element<'a>(line: &'a str, below: Option<&&'a str>, above: &str) -> Option<&'a str> {
     let attribute = || line.split_once("Path=\"")?.1.split('"').next();
     let text = || {
         let (tag, rest) = line.split_once('>')?;
-        let text = rest.split("</").next().filter(|_| tag.contains("path"))?;
+        let is_path =
+            tag.contains("path") || key_above(above).is_some_and(|key| has_word(tools::PATH, key));
+        let text = rest.split("</").next().filter(|_| is_path)?;
         if rest.is_empty() {
             below.map(|below| trim(below))
         } else {
@@ -698,7 +801,11 @@ mod tests {
     use super::*;
 
     fn width(text: &str) -> Option<usize> {
-        super::width(&crate::trim::lines(text))
+        let (text, done) = crate::repair::repair(text);
+        super::width(
+            &crate::trim::lines(&text),
+            crate::repair::has_wrapped_tags(&done),
+        )
     }
 
     #[test]
@@ -718,6 +825,36 @@ mod tests {
     }
 
     #[test]
+    fn a_wrapped_tag_shows_that_the_bodies_were_wrapped_too() {
+        let tag = "[CREATE_FILE path=\"src/components/settings/notifications/list/of/all/people/Panel.txt\"]";
+        let body = "One long line of words that ends where the next one did not fit on it any\nmore-or-less, as it seems\n[/CREATE_FILE]\n";
+        let (first, rest) = tag.split_at(80);
+        assert_eq!(width(&format!("{first}\n{rest}\n{body}")), Some(80));
+        assert_eq!(width(&format!("{tag}\n{body}")), None);
+        let short = body.replace(
+            "long line of words that ends where the next one did not",
+            "",
+        );
+        assert_eq!(width(&format!("{first}\n{rest}\n{short}")), None);
+    }
+
+    #[test]
+    fn blanks_at_the_ends_of_broken_lines_show_it() {
+        let reply = |first: &str, second: &str| {
+            format!(
+                "I have looked at it and made the change at the one place where the \n{first}\n\n[CREATE_FILE path=\"a.pl\"]\n# The order matters here, so that one that is slow cannot block the \n{second}\nf();\n[/CREATE_FILE]\n"
+            )
+        };
+        assert_eq!(
+            width(&reply("value is read", "others for longer")),
+            Some(72)
+        );
+        // Blanks at the ends of lines that had room are the author's.
+        assert_eq!(width(&reply("value is read", "")), None);
+        assert_eq!(width(&reply("a ", "others for longer")), None);
+    }
+
+    #[test]
     fn a_wrapped_call_is_seen() {
         let call = "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word word\nword word word word word word word word word word word word word word\nword word end\\n\"}\n";
         assert_eq!(width(call), Some(72));
@@ -727,6 +864,14 @@ mod tests {
         // The members may stand on lines of their own.
         let pretty = call.replace("{\"tool\"", "{\n  \"tool\"");
         assert_eq!(width(&pretty), Some(72));
+        // It may stand behind tokens, and within a string of another call.
+        let behind = call.replacen("word word word word\n", "word\n", 1);
+        let behind = format!("[TOOL_CALLS][{}]\n", behind.trim_end());
+        assert_eq!(width(&behind), Some(72));
+        let inner = call.replace("\"tool\": \"write_file\", ", "");
+        let inner = inner.replace('"', "\\\"").replace("\\n", "\\\\n");
+        let outer = format!("{{\n  \"arguments\": \"{}\"\n}}\n", inner.trim_end());
+        assert!(width(&outer).is_some());
         // A model that does not escape its line ends has short lines, and no `\n`.
         for sound in [
             "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word word\nword\nword word end\\n\"}\n",
@@ -754,6 +899,10 @@ mod tests {
             (
                 "<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=content>\n",
                 "</parameter>\n</function>",
+            ),
+            (
+                "<tool_call>edit\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n<arg_key>new_string</arg_key>\n<arg_value>",
+                "</arg_value>\n</tool_call>",
             ),
             ("<file path=\"a.py\">\n", "</file>"),
             (

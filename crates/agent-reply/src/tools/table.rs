@@ -262,11 +262,11 @@ pub(crate) const PATH: &str = "\
     path file_path filename file target_file absolute_path relative_path \
     relative_workspace_path file_name filepath";
 pub(super) const PATHS: &str = "paths file_paths files glob";
-pub(super) const CONTENT: &str = "\
+pub(crate) const CONTENT: &str = "\
     content contents text file_text file_content new_content code data body";
-pub(super) const OLD: &str = "\
+pub(crate) const OLD: &str = "\
     old_string old_text old_str search old find old_content original search_string";
-pub(super) const NEW: &str = "\
+pub(crate) const NEW: &str = "\
     new_string new_text new_str replace new replacement new_content updated replace_with \
     replace_string";
 pub(super) const EDITS: &str = "edits replacements changes operations";
