@@ -15,7 +15,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use agent_protocol::{Command, EndMark, RelPath, Step};
+use agent_protocol::{Command, Edit, EndMark, RelPath, Step};
 pub use agent_protocol::{Issue, Repair, TruncatedReply};
 
 mod arbiter;
@@ -137,7 +137,26 @@ fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
         return wrapped(&text, width);
     }
     let _names = known_name::look_up(file, &lines);
-    read_repaired(file, &text, lines, &done)
+    let reply = read_repaired(file, &text, lines, &done);
+    // An edit that shows it can be unwrapped by itself, but not what else the reply has.
+    if (reply.steps.iter()).any(|step| quotes_wrapped_lines(&step.command, file))
+        && let Some(width) = repair::wrapped_width(&trim::lines(&text), true)
+    {
+        return wrapped(&text, width);
+    }
+    reply
+}
+
+/// Returns true if the file of an edit shows that what it looks for was wrapped.
+fn quotes_wrapped_lines(command: &Command, file: WorkspaceFileReader<'_>) -> bool {
+    let Command::EditFile {
+        path,
+        edit: Edit::Replace { edits },
+    } = command
+    else {
+        return false;
+    };
+    (edits.iter()).any(|edit| repair::breaks_line_of(|| file(path), &edit.search))
 }
 
 /// Reads a text and its lines after its repair; `done` is what the repair did.

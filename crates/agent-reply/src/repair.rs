@@ -30,7 +30,7 @@ pub(super) use gutter::{
 };
 pub(super) use paste::without_copies;
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
-pub(super) use wrapped::width as wrapped_width;
+pub(super) use wrapped::{breaks_line_of, width as wrapped_width};
 
 /// A repair of the whole text.
 #[derive(Debug, PartialEq, Eq)]

@@ -88,10 +88,10 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
     is_open.then_some(tag)
 }
 
-/// The column at which the bodies of a reply were wrapped, if they were. `has_wrapped_tags` is true if
-/// tags of it were put together.
-pub(crate) fn width(lines: &[&str], has_wrapped_tags: bool) -> Option<usize> {
-    let width = longest(lines, has_wrapped_tags);
+/// The column at which the bodies of a reply were wrapped, if they were. `is_proved` is true if a tag or
+/// an edit of it shows that something was.
+pub(crate) fn width(lines: &[&str], is_proved: bool) -> Option<usize> {
+    let width = longest(lines, is_proved);
     let edge = WrapEdge::new(width);
     let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
     let (mut part, mut is_prose) = (BodyPart::Outside, false);
@@ -144,8 +144,7 @@ pub(crate) fn width(lines: &[&str], has_wrapped_tags: bool) -> Option<usize> {
             BodyPart::Hunk if has_mark(line) => {}
             _ if is_body
                 && edge.breaks(above, line)
-                && (has_wrapped_tags
-                    || grammar.is_some_and(|grammar| grammar.is_rest(above, line))) =>
+                && (is_proved || grammar.is_some_and(|grammar| grammar.is_rest(above, line))) =>
             {
                 certain += 1;
             }
@@ -173,10 +172,32 @@ pub(crate) fn width(lines: &[&str], has_wrapped_tags: bool) -> Option<usize> {
     let is_wrapped = certain > usize::from(is_wide)
         || likely > 1
         || (likely + possible > 0 && prose > 1)
-        || (has_wrapped_tags && likely + possible > 0)
+        || (is_proved && likely + possible > 0)
         || blank_ends.show_wrapping()
         || is_json_wrapped(lines, width);
     is_wrapped.then_some(edge.named)
+}
+
+/// Returns true if a text to look for has a line of the file in two, the second part at the margin, as
+/// only wrapping does.
+pub(crate) fn breaks_line_of(file: impl FnOnce() -> Option<String>, search: &str) -> bool {
+    /// This bounds the time that hostile text can cost.
+    const MOST: usize = 8;
+    let lines: Vec<&str> = search.lines().collect();
+    let pairs = lines.windows(2);
+    let pairs = pairs.filter(|pair| pair[0].len() >= NARROWEST && is_margin(pair[1]));
+    let mut pairs = pairs.take(MOST);
+    let Some(first) = pairs.next() else {
+        return false;
+    };
+    let Some(file) = file().filter(|file| !file.contains(search)) else {
+        return false;
+    };
+    std::iter::once(first).chain(pairs).any(|pair| {
+        let (first, second) = (trim_end(pair[0]), trim(pair[1]));
+        let goes_on = |rest: &str| !rest.is_empty() && rest.trim_start().starts_with(second);
+        (file.lines()).any(|line| line.strip_prefix(first).is_some_and(goes_on))
+    })
 }
 
 /// How wide a line is: a rule of `═` has three bytes a column.
@@ -190,10 +211,10 @@ fn columns(line: &str) -> usize {
 
 /// The length of the longest line that has a blank where it could have been broken before its end. A
 /// word that is longer than the line is not broken. A tag that was put together does not count.
-fn longest(lines: &[&str], has_wrapped_tags: bool) -> usize {
+fn longest(lines: &[&str], is_proved: bool) -> usize {
     let mut width = WIDTHS[0];
     let mut uncertain = Vec::new();
-    let counts = |line: &str| line.len() > WIDTHS[0] && !(has_wrapped_tags && is_like_tag(line));
+    let counts = |line: &str| line.len() > WIDTHS[0] && !(is_proved && is_like_tag(line));
     for line in lines.iter().filter(|line| counts(line)) {
         let text = line.trim_start();
         let Some(word) = text.find(' ').filter(|_| trim_end(text).contains(' ')) else {

@@ -450,3 +450,26 @@ fn an_absolute_path_in_the_workspace_is_that_path() {
         );
     }
 }
+
+#[test]
+fn an_edit_of_a_line_that_was_wrapped_shows_that_the_reply_was() {
+    let line = "recipients = ops@example.com, oncall@example.com, platform-team@example.com";
+    let workspace = crate::ReplyWorkspace {
+        root: std::path::Path::new("/home/u/proj"),
+        file: &|path| (path.as_str() == "settings.ini").then(|| format!("{line}\nx = 1\n")),
+    };
+    let reply = |search: &str, note: &str| {
+        format!(
+            "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\na\n=======\na\n{note}\n>>>>>>> REPLACE\n[/EDIT_FILE]\n[EDIT_FILE path=\"settings.ini\"]\n<<<<<<< SEARCH\n{search}\n=======\ny = 1\n>>>>>>> REPLACE\n[/EDIT_FILE]\n"
+        )
+    };
+    let read = |text: String| crate::read_in(workspace, text.as_bytes()).1;
+    let wrapped = line.replace(", platform", ",\nplatform");
+    let note = "Some long words that go on where the next one did not fit upon the\nfollowing, as it seems";
+    let refused = read(reply(&wrapped, note));
+    assert!(refused.steps.is_empty(), "{refused:?}");
+    assert!(refused.issues[0].message.contains("was wrapped at 72"));
+    // Where nothing else reaches the edge, the edit is unwrapped by the file.
+    assert_eq!(read(reply(&wrapped, "b")).steps.len(), 2);
+    assert_eq!(read(reply(line, note)).steps.len(), 2);
+}
