@@ -58,7 +58,9 @@ impl Commit {
             OwnChanges::LeftOut
         };
         let planned = commit::plan(&caller, self.id.as_deref(), own)?;
-        ui.say(&listed(&planned));
+        if !planned.files.is_empty() || !planned.left_out.is_empty() {
+            ui.say(&listed(&planned));
+        }
         if planned.files.is_empty() {
             return Err(Error::mendable("there is nothing to commit")
                 .hint("`agent diff` shows what the session changed"));

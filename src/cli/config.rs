@@ -153,7 +153,7 @@ fn set(
     let file = file.display();
     ui.say(&match value {
         Some(value) => format!("{} = {value}, in `{file}`.", key.name),
-        None => format!("{} is no longer set in `{file}`.", key.name),
+        None => format!("{} is not set in `{file}` now.", key.name),
     });
     // What is set may still lose against a flag, a variable or a file that counts more.
     let now = match settings::get(caller, key) {

@@ -20,7 +20,7 @@ The exit code is 1 if a line says `problem`: something that you need does not wo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Doctor {
-    /// Remove containers whose `agent` is gone, and our files on the other side of `--runner`; check
+    /// Remove containers whose `agent` is gone, and what it left on the other side of `--runner`; check
     /// nothing
     #[arg(long)]
     clean: bool,

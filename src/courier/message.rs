@@ -52,11 +52,15 @@ impl Message {
     pub fn paste(&self, number: usize) -> Result<String> {
         let place = number.checked_sub(1);
         let Some(path) = place.and_then(|at| self.posted.pastes.get(at)) else {
-            let parts = self.parts();
-            return Err(Error::usage(format!(
-                "there is no part {number}: the message has {parts}"
-            ))
-            .hint(format!("give a number from 1 to {parts}, or leave it out")));
+            let (has, hint) = match self.parts() {
+                0 | 1 => ("one".to_owned(), "leave the number out".to_owned()),
+                parts => (
+                    parts.to_string(),
+                    format!("give a number from 1 to {parts}, or leave it out"),
+                ),
+            };
+            let trouble = format!("there is no part {number}: the message has {has}");
+            return Err(Error::usage(trouble).hint(hint));
         };
         let bytes = fs::read(path).map_err(|cause| Error::file("read", path, cause))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

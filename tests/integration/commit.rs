@@ -100,10 +100,11 @@ fn what_the_session_changed_is_committed_in_the_persons_name() {
         "{log}"
     );
     assert_eq!(git(&base, &["status", "--porcelain"]), "?? mine.txt\n");
-    let _kept = Test::after(finished, &["commit", "--yes"])
+    let kept = Test::after(finished, &["commit", "--yes"])
         .run()
         .code(1)
         .said("there is nothing to commit");
+    assert!(!kept.stderr.contains("0 files"), "{}", kept.stderr);
 }
 
 #[test]
