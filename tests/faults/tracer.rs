@@ -357,7 +357,9 @@ fn normal(name: &str) -> String {
     for word in name.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()) {
         let plain = word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
         let is_id = plain.len() >= 8 && plain.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_temporary = shown.ends_with(".agent-") || shown.ends_with(".agent-test-");
+        let is_temporary = [".agent-", ".agent-test-", "agent-rehearsal-"]
+            .iter()
+            .any(|start| shown.ends_with(start));
         let is_random = (is_temporary && plain.len() == 6)
             || (shown.ends_with('.') && plain.starts_with("tmp") && plain.len() == 9);
         if is_id || is_random {
