@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::Outcome;
-use crate::measure::{agent, median, ratio, run_time};
+use crate::measure::{agent, ratio, run_time, shortest};
 use crate::memory::high_water;
 use crate::session::Session;
 use crate::table::{Goal, Row, Table, megabytes, milliseconds};
@@ -43,7 +43,7 @@ fn outboxes(table: &mut Table, tree: &Path, files: &str, goal: f64) -> Outcome {
         ours.push(session.first_outbox());
         peak = high_water(session.process()).unwrap_or_default().max(peak);
     }
-    let (ours, beside) = (median(ours), median(beside));
+    let (ours, beside) = (shortest(ours), shortest(beside));
     let times = ratio(ours, beside);
     table.add(&Row {
         what: format!("scale: first outbox, {files} files"),
@@ -76,7 +76,7 @@ fn follow_ups(table: &mut Table, tree: &Path) -> Outcome {
         ours.push(session.round(&edit(number))?);
         beside.push(Session::begin_on(tree)?.first_outbox());
     }
-    let (ours, beside) = (median(ours), median(beside));
+    let (ours, beside) = (shortest(ours), shortest(beside));
     let times = ratio(ours, beside);
     table.add(&Row {
         what: "scale: outbox after an edit, 80,000 files".to_owned(),
@@ -112,7 +112,7 @@ fn round(
     let ours: Result<Vec<_>, _> = (1..=RUNS)
         .map(|number| session.round(&reply(number)))
         .collect();
-    let ours = median(ours?);
+    let ours = shortest(ours?);
     table.add(&Row {
         what: format!("scale: outbox after {what}, 200,000 files"),
         ours: milliseconds(ours),
@@ -202,7 +202,7 @@ fn compare(table: &mut Table, tree: &Path, search: &Search) -> Result<(), Box<dy
         our_times.push(run_time(&mut ours)?);
         peer_times.push(run_time(&mut peer)?);
     }
-    let (ours, beside): (Duration, Duration) = (median(our_times), median(peer_times));
+    let (ours, beside): (Duration, Duration) = (shortest(our_times), shortest(peer_times));
     let times = ratio(ours, beside);
     table.add(&Row {
         what: format!("search: {}, 80,000 files", search.name),
