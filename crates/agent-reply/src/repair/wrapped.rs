@@ -168,11 +168,9 @@ pub(crate) fn width(lines: &[&str], is_proved: bool) -> Option<usize> {
         above = line;
     }
     // Whoever wraps the words of a reply wraps its bodies with them.
-    let is_wide = width > WIDEST;
-    let is_wrapped = certain > usize::from(is_wide)
+    let is_wrapped = certain > usize::from(width > WIDEST)
         || likely > 1
-        || (likely + possible > 0 && prose > 1)
-        || (is_proved && likely + possible > 0)
+        || (likely + possible > 0 && (is_proved || prose > 1))
         || blank_ends.show_wrapping()
         || is_json_wrapped(lines, width);
     is_wrapped.then_some(edge.named)
