@@ -222,7 +222,7 @@ fn nothing_outside_is_written_or_read() {
         ),
         (
             Always,
-            "test -n \"$(find / -xdev -name neighbour 2>/dev/null)\"",
+            "test -n \"$(find $(dirname OUTSIDE) -name neighbour 2>/dev/null)\"",
         ),
         (ForRoot, "grep -q root /etc/shadow"),
         (ForRoot, &script),
