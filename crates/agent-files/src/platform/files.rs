@@ -10,7 +10,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
@@ -227,6 +227,30 @@ fn copy_extended(old: &std::os::fd::OwnedFd, new: &cap_std::fs::File) {
 /// Extended attributes are not supported on this system.
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "macos"))))]
 fn copy_extended(_old: &std::os::fd::OwnedFd, _new: &cap_std::fs::File) {}
+
+/// Paths in the one spelling that a walk gives them, so that their bytes can be compared.
+pub fn as_walked(paths: &[PathBuf]) -> Vec<OsString> {
+    let spelt = |path: &PathBuf| path.components().collect::<PathBuf>().into();
+    paths.iter().map(spelt).collect()
+}
+
+/// A path beneath a directory, relative to it, as `Path::strip_prefix` gives it: that compares
+/// component by component, which is slow for every directory of a walk.
+pub fn relative_to<'p>(directory: &Path, path: &'p Path) -> &'p Path {
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+
+        let above = directory.as_os_str().as_bytes();
+        match path.as_os_str().as_bytes().strip_prefix(above) {
+            Some([]) => return Path::new(""),
+            Some([b'/', beneath @ ..]) => return Path::new(OsStr::from_bytes(beneath)),
+            _ => {}
+        }
+    }
+    path.strip_prefix(directory).unwrap_or(path)
+}
 
 /// Opens a directory beneath the root if no component of the path is a symbolic link.
 ///
@@ -617,4 +641,36 @@ pub fn open_in(directory: &Dir, name: &str) -> io::Result<std::fs::File> {
     let mut options = cap_std::fs::OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
     Ok(directory.open_with(name, &options)?.into_std())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beneath_is_told_by_bytes_as_by_components() {
+        let pairs = [
+            ("/w", "/w", ""),
+            ("/w", "/w/a/b", "a/b"),
+            ("/w/", "/w/a", "a"),
+            ("/", "/a/b", "a/b"),
+            // Elsewhere: the path stays as it is.
+            ("/w", "/work/a", "/work/a"),
+            ("/w/x", "/w", "/w"),
+        ];
+        for (directory, path, expected) in pairs {
+            let (directory, path) = (Path::new(directory), Path::new(path));
+            let relative = relative_to(directory, path);
+            assert_eq!(relative, Path::new(expected));
+            let slowly = path.strip_prefix(directory).unwrap_or(path);
+            assert_eq!(relative.as_os_str(), slowly.as_os_str());
+        }
+    }
+
+    #[test]
+    fn any_spelling_of_a_path_is_the_one_of_a_walk() {
+        let paths = ["/w/a", "/w//a/", "/w/./a"].map(PathBuf::from);
+        let walked = Path::new("/w").join("a").into_os_string();
+        assert_eq!(as_walked(&paths), [walked.clone(), walked.clone(), walked]);
+    }
 }

@@ -45,6 +45,10 @@ impl IgnoreFiles {
             exclude: is_root && has(".git"),
         }
     }
+
+    fn are_any(self) -> bool {
+        self.ignore || self.gitignore || self.exclude
+    }
 }
 
 /// The type of the path to match.
@@ -78,6 +82,9 @@ impl Rules {
         which: IgnoreFiles,
         above: Option<Arc<Rules>>,
     ) -> Option<Arc<Rules>> {
+        if !which.are_any() {
+            return above;
+        }
         let mut hasher = Hasher::new();
         let mut add = |part: &[u8]| {
             hasher.update(&part.len().to_le_bytes()).update(part);

@@ -16,7 +16,7 @@ use cap_std::fs::{Dir, Metadata};
 use super::crew::each_of;
 use super::known_names::KnownNames;
 use super::survey::{DirectoryContent, FileStat};
-use crate::platform::files::{EntryKind, Flow, list_beneath, open_beneath};
+use crate::platform::files::{EntryKind, Flow, list_beneath, open_beneath, relative_to};
 
 /// Limit on the names that are read from one directory.
 const MAX_NAMES: usize = 1_000_000;
@@ -182,7 +182,7 @@ impl JointWalk<'_> {
             Ok(root) => root,
             Err(cause) => return Err(cause.kind().into()),
         };
-        let inside = directory.strip_prefix(self.root).unwrap_or(directory);
+        let inside = relative_to(self.root, directory);
         if let Some(known) = self.known
             && let Some(directory) = known.of(root, inside, self.stat_of(directory))
         {

@@ -36,6 +36,7 @@ use super::walk::{MAX_CREDENTIALS, Walked, settled_credentials};
 use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::{TEMPORARY, joined};
+use crate::platform::files::relative_to;
 use agent_protocol::generated::{GeneratedDirectories, has_credentials, is_ignored_output};
 use agent_protocol::{Listed, RelPath};
 
@@ -153,8 +154,8 @@ struct Survey<'a, T, V> {
     visit: V,
     /// Names that were seen so far.
     seen: AtomicUsize,
-    /// The directories to visit, each with the index of its result.
-    /// By their bytes: a path is hashed component by component.
+    /// The directories to visit, each with the index of its result, by path relative to the
+    /// workspace, and its bytes: a path is hashed component by component.
     waiting: Mutex<HashMap<OsString, (usize, SurveyTask)>>,
     /// How many results there will be, as far as is known.
     count: AtomicUsize,
@@ -177,7 +178,7 @@ impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
             scope,
             visit,
             seen: AtomicUsize::new(0),
-            waiting: Mutex::new(HashMap::from([(workspace.path.clone().into(), (0, top))])),
+            waiting: Mutex::new(HashMap::from([(OsString::new(), (0, top))])),
             count: AtomicUsize::new(1),
             visited: Mutex::default(),
         }
@@ -205,12 +206,14 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
     fn pass_over(&self, _directory: &Path) {}
 
     fn stat_of(&self, directory: &Path) -> Option<FileStat> {
+        let path = relative_to(&self.workspace.path, directory);
         let waiting = lock(&self.waiting);
-        waiting.get(directory.as_os_str())?.1.stat
+        waiting.get(path.as_os_str())?.1.stat
     }
 
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
-        let Some((index, mut place)) = lock(&self.waiting).remove(directory.as_os_str()) else {
+        let path = relative_to(&self.workspace.path, directory);
+        let Some((index, mut place)) = lock(&self.waiting).remove(path.as_os_str()) else {
             return Vec::new();
         };
         // Another directory may have taken its place since; what is in it is not known under these
@@ -234,8 +237,8 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
         let start = (self.count).fetch_add(beneath.len(), Ordering::Relaxed);
         let children = start..start + beneath.len();
         let waiting = children.clone().zip(places);
-        let paths = beneath.iter().map(|path| path.clone().into_os_string());
-        lock(&self.waiting).extend(paths.zip(waiting));
+        let waiting = waiting.map(|waiting| (waiting.1.path.clone().into_os_string(), waiting));
+        lock(&self.waiting).extend(waiting);
         lock(&self.visited).push((index, Visited { value, children }));
         beneath
     }

@@ -6,7 +6,7 @@
 //! opened; otherwise the names that git knows are checked, and the directory is reported.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_files::fs::joined;
-use agent_files::platform::files::EntryKind;
+use agent_files::platform::files::{EntryKind, as_walked};
 use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry};
 use agent_files::workspace::survey::FileStat;
 
@@ -120,7 +120,8 @@ pub(super) fn is_git_directory(has: impl Fn(&str) -> bool) -> bool {
 /// `may_open` says so.
 pub(super) struct RepositorySearch<'a> {
     root: &'a Path,
-    left_out: &'a [PathBuf],
+    /// By their bytes: paths are compared component by component, which is slow.
+    left_out: Vec<OsString>,
     may_open: &'a (dyn Fn(&Path) -> bool + Sync),
     left: AtomicUsize,
     until: Instant,
@@ -203,12 +204,12 @@ impl<'a> RepositorySearch<'a> {
 
     pub(super) fn new(
         root: &'a Path,
-        left_out: &'a [PathBuf],
+        left_out: &[PathBuf],
         may_open: &'a (dyn Fn(&Path) -> bool + Sync),
     ) -> Self {
         Self {
             root,
-            left_out,
+            left_out: as_walked(left_out),
             may_open,
             left: AtomicUsize::new(MAX_NAMES),
             until: Instant::now() + MAX_TIME,
@@ -266,7 +267,11 @@ impl<'a> RepositorySearch<'a> {
             match kind {
                 EntryKind::Directory => {
                     let path = joined(directory, name);
-                    if !self.left_out.contains(&path) {
+                    if !self
+                        .left_out
+                        .iter()
+                        .any(|other| *other == *path.as_os_str())
+                    {
                         next.push(path);
                     }
                 }
@@ -304,7 +309,7 @@ impl<'a> RepositorySearch<'a> {
 
     /// True for a place within the searched directory that is not left out.
     fn is_searched(&self, place: &Path) -> bool {
-        let is_in = |directory: &PathBuf| place.starts_with(directory);
+        let is_in = |directory: &OsString| place.starts_with(directory);
         place.starts_with(self.root) && !self.left_out.iter().any(is_in)
     }
 

@@ -14,7 +14,7 @@ use cap_std::fs::MetadataExt;
 use super::is_git;
 use crate::{Confinement, PROTECTED, STATE, repository};
 use agent_files::fs::joined;
-use agent_files::platform::files::EntryKind;
+use agent_files::platform::files::{EntryKind, as_walked, relative_to};
 use agent_files::records::RecordMarks;
 use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch};
 
@@ -98,6 +98,8 @@ impl WalkResult {
 /// The search of a workspace.
 pub(super) struct WorkspaceWalk<'a> {
     confinement: &'a Confinement,
+    /// What it hides, by their bytes: paths are compared component by component, which is slow.
+    hidden: Vec<OsString>,
     /// Names that may still be looked at.
     left: AtomicUsize,
     until: Instant,
@@ -159,14 +161,16 @@ struct WalkedDirectory<'a> {
 
 impl<'a> WalkedDirectory<'a> {
     fn new(directory: &'a Path, names: &'a DirectoryNames<'a>, workspace: &Path) -> Self {
-        let inside = directory.strip_prefix(workspace).unwrap_or(directory);
-        let is_top = directory == workspace;
+        let inside = relative_to(workspace, directory).as_os_str();
+        let is_top = inside.is_empty();
+        let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
+        let mut parts = inside.as_encoded_bytes().split(is_separator);
         Self {
             directory,
             names,
             shared: None,
             is_top,
-            is_obeyed: !is_top && inside.components().all(|part| part.as_os_str() != PACKAGES),
+            is_obeyed: !is_top && parts.all(|part| part != PACKAGES.as_bytes()),
             git_names: [false; GIT_NAMES.len()],
             records: RecordMarks::default(),
         }
@@ -203,6 +207,7 @@ impl<'a> WorkspaceWalk<'a> {
     pub(super) fn new(confinement: &'a Confinement) -> Self {
         Self {
             confinement,
+            hidden: as_walked(&confinement.hidden),
             left: AtomicUsize::new(confinement.max_names),
             until: Instant::now() + MAX_TIME,
             seen: Mutex::default(),
@@ -286,7 +291,11 @@ impl<'a> WorkspaceWalk<'a> {
     /// Records a directory to protect or to search.
     fn meet_directory(&self, path: PathBuf, place: &WalkedDirectory<'_>, seen: &mut WalkResult) {
         let confinement = self.confinement;
-        let is_hidden = || confinement.hidden.contains(&path);
+        let is_hidden = || {
+            self.hidden
+                .iter()
+                .any(|hidden| *hidden == *path.as_os_str())
+        };
         if (place.is_top && path.ends_with(STATE)) || is_hidden() {
             return;
         }
