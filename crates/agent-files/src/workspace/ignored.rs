@@ -75,12 +75,14 @@ pub(super) struct Rules {
 impl Rules {
     /// The rules in a directory; those of its parent if it has no ignore files.
     ///
-    /// `read` returns the content of a file in that directory, if it can be read.
+    /// `read` returns the content of a file in that directory, if it can be read. `known` are the rules
+    /// that it had earlier: the same files are not parsed again.
     pub(super) fn read(
         read: impl Fn(&str) -> Option<Vec<u8>>,
         directory: &Path,
         which: IgnoreFiles,
         above: Option<Arc<Rules>>,
+        known: Option<&Arc<Rules>>,
     ) -> Option<Arc<Rules>> {
         if !which.are_any() {
             return above;
@@ -92,24 +94,35 @@ impl Rules {
         // The same rules leave out other paths in another directory.
         add(directory.as_os_str().as_encoded_bytes());
         add(above.as_ref().map_or(&[], |above| above.digest.as_bytes()));
-        let mut rules_of = |wanted: bool, name: &str| {
-            let content = wanted.then(|| read(name)).flatten()?;
+        let is_root = directory.as_os_str().is_empty();
+        let wanted = [
+            (which.ignore, ".ignore"),
+            (which.gitignore, ".gitignore"),
+            (which.exclude && is_root, ".git/info/exclude"),
+        ];
+        let contents = wanted.map(|(is_wanted, name)| {
+            let content = is_wanted.then(|| read(name)).flatten()?;
             add(name.as_bytes());
             add(&content);
-            Some(IgnoreFile::parse(&content, directory)).filter(|file| !file.rules.is_empty())
-        };
-        let is_root = directory.as_os_str().is_empty();
-        let rules = Self {
-            ignore: rules_of(which.ignore, ".ignore"),
-            gitignore: rules_of(which.gitignore, ".gitignore"),
-            exclude: rules_of(which.exclude && is_root, ".git/info/exclude"),
-            digest: hasher.finalize(),
-            above: None,
-        };
-        if rules.ignore.is_none() && rules.gitignore.is_none() && rules.exclude.is_none() {
+            Some(content)
+        });
+        let digest = hasher.finalize();
+        if let Some(known) = known.filter(|known| known.digest == digest) {
+            return Some(Arc::clone(known));
+        }
+        let [ignore, gitignore, exclude] = contents.map(|content| {
+            Some(IgnoreFile::parse(&content?, directory)).filter(|file| !file.rules.is_empty())
+        });
+        if ignore.is_none() && gitignore.is_none() && exclude.is_none() {
             return above;
         }
-        Some(Arc::new(Self { above, ..rules }))
+        Some(Arc::new(Self {
+            above,
+            ignore,
+            gitignore,
+            exclude,
+            digest,
+        }))
     }
 
     /// True if the rules ignore a path, which must begin with a slash.
@@ -251,7 +264,13 @@ impl IgnoreLookup<'_> {
             None => self.within(""),
         };
         let read = |name: &str| read_beneath(self.workspace, directory, name);
-        let rules = Rules::read(read, Path::new(directory), IgnoreFiles::POSSIBLE, above);
+        let rules = Rules::read(
+            read,
+            Path::new(directory),
+            IgnoreFiles::POSSIBLE,
+            above,
+            None,
+        );
         self.rules.insert(directory.to_owned(), rules.clone());
         rules
     }
@@ -384,7 +403,7 @@ mod tests {
         let rules = |directory: &[u8], above: Option<&Arc<Rules>>| {
             let read = |name: &str| (name == ".gitignore").then(|| b"x\n".to_vec());
             let directory = Path::new(OsStr::from_bytes(directory));
-            Rules::read(read, directory, IgnoreFiles::POSSIBLE, above.cloned()).unwrap()
+            Rules::read(read, directory, IgnoreFiles::POSSIBLE, above.cloned(), None).unwrap()
         };
         let above = rules(b"", None);
         let longer = [b"a", &above.digest.as_bytes()[..]].concat();

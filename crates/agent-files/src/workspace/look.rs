@@ -164,7 +164,13 @@ impl Workspace {
         let mut directory = String::new();
         for name in path.components() {
             let read = |name: &str| read_beneath(self, &directory, name);
-            rules = Rules::read(read, Path::new(&directory), IgnoreFiles::POSSIBLE, rules);
+            rules = Rules::read(
+                read,
+                Path::new(&directory),
+                IgnoreFiles::POSSIBLE,
+                rules,
+                None,
+            );
             directory = join(&directory, name);
             if is_ignored(rules.as_deref(), Path::new(&directory), Is::Directory) {
                 return None;
@@ -351,6 +357,7 @@ impl<'a> DirectoryLister<'a> {
             Path::new(&place.path),
             which,
             place.rules.clone(),
+            None,
         )
     }
 

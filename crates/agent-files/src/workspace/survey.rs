@@ -155,7 +155,7 @@ struct Survey<'a, T, V> {
     /// Names that were seen so far.
     seen: AtomicUsize,
     /// The directories to visit, each with the index of its result, by path relative to the
-    /// workspace, and its bytes: a path is hashed component by component.
+    /// workspace, which the task gets back, and its bytes: a path is hashed component by component.
     waiting: Mutex<HashMap<OsString, (usize, SurveyTask)>>,
     /// How many results there will be, as far as is known.
     count: AtomicUsize,
@@ -213,9 +213,11 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
 
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
         let path = relative_to(&self.workspace.path, directory);
-        let Some((index, mut place)) = lock(&self.waiting).remove(path.as_os_str()) else {
+        let waiting = lock(&self.waiting).remove_entry(path.as_os_str());
+        let Some((path, (index, mut place))) = waiting else {
             return Vec::new();
         };
+        place.path = path.into();
         // Another directory may have taken its place since; what is in it is not known under these
         // metadata then.
         let listed = names.as_ref().ok().and_then(DirectoryNames::inode_listed);
@@ -236,8 +238,10 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
         let beneath: Vec<PathBuf> = places.iter().map(beneath).collect();
         let start = (self.count).fetch_add(beneath.len(), Ordering::Relaxed);
         let children = start..start + beneath.len();
-        let waiting = children.clone().zip(places);
-        let waiting = waiting.map(|waiting| (waiting.1.path.clone().into_os_string(), waiting));
+        let waiting = children.clone().zip(places).map(|(index, mut place)| {
+            let path = std::mem::take(&mut place.path);
+            (path.into_os_string(), (index, place))
+        });
         lock(&self.waiting).extend(waiting);
         lock(&self.visited).push((index, Visited { value, children }));
         beneath
@@ -375,7 +379,9 @@ impl DirectoryReader<'_> {
         };
         let is_root = self.path().as_os_str().is_empty();
         let which = IgnoreFiles::among(has, is_root);
-        Rules::read(read, self.path(), which, self.place.rules.clone())
+        let known = self.names.and_then(|names| names.known);
+        let known = known.and_then(|known| known.rules.as_ref());
+        Rules::read(read, self.path(), which, self.place.rules.clone(), known)
     }
 
     fn path(&self) -> &Path {
