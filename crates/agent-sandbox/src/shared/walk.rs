@@ -98,7 +98,7 @@ impl WalkResult {
 /// The search of a workspace.
 pub(super) struct WorkspaceWalk<'a> {
     confinement: &'a Confinement,
-    /// What it hides, by their bytes: paths are compared component by component, which is slow.
+    /// The hidden paths, as bytes: paths are compared component by component, which is slow.
     hidden: Vec<OsString>,
     /// Names that may still be looked at.
     left: AtomicUsize,
