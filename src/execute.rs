@@ -24,6 +24,7 @@ mod skipped;
 #[cfg(test)]
 mod stage;
 mod staging;
+mod syntax;
 mod versions;
 mod walks;
 mod write;

@@ -7,9 +7,25 @@
 
 use std::fmt::Write as _;
 
+use jsonc_parser::ParseOptions;
 use serde::Serialize;
 
 use crate::unseen::is_unseen;
+
+/// JSON as people write it: settings of editors, compilers and chat clients have comments, and commas at
+/// the end.
+pub const WITH_COMMENTS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// An object on one line.
 pub fn to_line(value: &impl Serialize) -> serde_json::Result<String> {

@@ -499,6 +499,7 @@ pub(super) fn settle_done(
         .iter()
         .find(|result| result.outcome.status != Status::Ok);
     let malformed = reply.issues.iter().find_map(|issue| issue.number);
+    let broken = broken_syntax(&results[concerned..]);
     let asks = reply.steps[concerned..]
         .iter()
         .any(|step| matches!(step.command, Command::AskUser { .. }));
@@ -506,6 +507,11 @@ pub(super) fn settle_done(
         format!("step {} did not succeed", result.number)
     } else if let Some(number) = malformed {
         format!("step {number} was not understood")
+    } else if let Some(path) = broken {
+        format!(
+            "{} has a syntax error that it did not have before",
+            path.quoted()
+        )
     } else if reply.cut.is_some() {
         "the reply was cut off".to_owned()
     } else if asks {
@@ -518,6 +524,20 @@ pub(super) fn settle_done(
     results[at].outcome = Outcome::refused(trouble)
         .with_hint("fix it, or, if nothing needs fixing, send a reply with only [DONE]");
     None
+}
+
+/// A file that these steps leave with a syntax error which it did not have before.
+fn broken_syntax(results: &[StepResult]) -> Option<&RelPath> {
+    let outcomes = || results.iter().map(|result| &result.outcome);
+    let is_left = |(at, path): &(usize, &RelPath)| {
+        !outcomes()
+            .skip(at + 1)
+            .any(|later| later.changed.contains(path))
+    };
+    let broken = outcomes().enumerate();
+    let mut broken =
+        broken.flat_map(|(at, outcome)| outcome.broken_syntax.iter().map(move |path| (at, path)));
+    broken.find(is_left).map(|(_, path)| path)
 }
 
 pub(super) fn read_requests(

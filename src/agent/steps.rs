@@ -362,6 +362,7 @@ impl<'e> Progress<'_, 'e> {
                 staged.push(self.stage(planned));
             }
         }
+        self.changing().remark_on_syntax(&mut staged);
         let group = &steps[..count];
         let numbers: Vec<u32> = group.iter().map(|planned| planned.step.number).collect();
         let prepared = self.batch(&staged);

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use self::language::Language;
+pub(super) use self::language::Language;
+pub(super) use self::symbols::parse;
 use self::symbols::{OutlineTrouble, Symbol, symbols};
 use super::select::{Meant, Scope};
 use super::{Execution, count};

@@ -7,7 +7,6 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
 
@@ -16,6 +15,7 @@ use crate::fs::{
     Durability, behind_links, create_directory, free_name, read_plain, write_atomic,
     write_atomic_in_place,
 };
+use crate::json::WITH_COMMENTS;
 
 /// The largest configuration that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -246,20 +246,6 @@ pub fn plan(client: KnownClient, file: &Path, entry: &ServerEntry) -> Result<Opt
 
 /// Some editors of Windows begin a file with it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
-
-/// JSON as clients that allow comments read it.
-const WITH_COMMENTS: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
 
 /// A value for the configuration.
 fn cst(value: &Value) -> CstInputValue {

@@ -184,6 +184,38 @@ fn done_is_refused_after_a_failure_and_a_lone_done_ends_it() {
 }
 
 #[test]
+fn a_file_that_stopped_parsing_is_told_and_holds_done_once() {
+    let finished = Test::new(&["new", "task"])
+        .reply(&block("[CREATE_FILE path=\"a.py\"]\nx = 1\n[/CREATE_FILE]"))
+        .reply(&block(
+            "[CREATE_FILE path=\"a.py\"]\nx = (1\n[/CREATE_FILE]\n[DONE]",
+        ))
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("syntax error")
+        .workspace("a.py", "x = (1\n");
+    let outbox = finished.outbox(3);
+    for told in [
+        "1. [OK] CREATE_FILE: overwrote a.py (1 line); line 1 of a.py is a syntax error that was not there before",
+        "2. [REFUSED] DONE: a.py has a syntax error that it did not have before",
+    ] {
+        assert!(outbox.contains(told), "{outbox}");
+    }
+}
+
+#[test]
+fn an_error_that_a_later_step_removes_holds_nothing() {
+    Test::new(&["new", "task"])
+        .reply(&block(
+            "[CREATE_FILE path=\"a.py\"]\nx = (1\n[/CREATE_FILE]\n[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]\n[CREATE_FILE path=\"a.py\"]\nx = 1\n[/CREATE_FILE]\n[DONE]",
+        ))
+        .run()
+        .code(0)
+        .workspace("a.py", "x = 1\n");
+}
+
+#[test]
 fn commands_after_a_failed_change_are_skipped_and_reads_are_not() {
     let commands = "[EDIT_FILE path=\"missing.txt\" start_line=\"1\"]\nx\n[/EDIT_FILE]\n[RUN_COMMAND]\ntouch ran\n[/RUN_COMMAND]\n[LIST_FILES]\n[CREATE_FILE path=\"after.txt\"]\nx\n[/CREATE_FILE]";
     let finished = Test::new(&["new", "task"])

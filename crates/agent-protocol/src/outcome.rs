@@ -100,6 +100,9 @@ pub struct Outcome {
     /// The files that the step changed, as far as known without a look at the whole workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<RelPath>,
+    /// The files among them that have a syntax error which they did not have before.
+    #[serde(default, skip_serializing_if = "<[RelPath]>::is_empty")]
+    pub broken_syntax: Box<[RelPath]>,
     /// The exit code of a command that ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -168,6 +171,7 @@ impl Outcome {
             excerpts: Vec::new(),
             level: None,
             changed: Vec::new(),
+            broken_syntax: Box::default(),
             exit_code: None,
             unfinished: None,
         }

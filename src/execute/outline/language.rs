@@ -4,10 +4,12 @@ use crate::protocol::RelPath;
 
 /// A language, by its grammar and the nodes that matter.
 #[derive(Debug)]
-pub(super) struct Language {
+pub(in crate::execute) struct Language {
     name: &'static str,
     extensions: &'static [&'static str],
     grammar: Grammar,
+    /// True if sound files look wrong to the grammar, because it does not know their macros.
+    is_preprocessed: bool,
     /// Nodes that are symbols.
     symbols: &'static [&'static str],
     /// Nodes that are no symbols but may hold some: bodies, blocks, exports.
@@ -34,7 +36,7 @@ pub(super) enum Role {
 
 impl Language {
     /// The language of a file, by its name.
-    pub(super) fn of(path: &RelPath) -> Option<&'static Self> {
+    pub(in crate::execute) fn of(path: &RelPath) -> Option<&'static Self> {
         let (_, extension) = path.file_name().rsplit_once('.')?;
         let extension = extension.to_ascii_lowercase();
         LANGUAGES
@@ -51,6 +53,11 @@ impl Language {
 
     pub(super) fn grammar(&self) -> tree_sitter::Language {
         (self.grammar)()
+    }
+
+    /// Returns true if an error that the grammar finds is one.
+    pub(in crate::execute) fn finds_errors(&self) -> bool {
+        !self.is_preprocessed
     }
 
     pub(super) fn role(&self, kind: &str) -> Role {
@@ -102,6 +109,7 @@ const LANGUAGES: &[Language] = &[
         name: "Rust",
         extensions: &["rs"],
         grammar: || tree_sitter_rust::LANGUAGE.into(),
+        is_preprocessed: false,
         symbols: &[
             "function_item",
             "function_signature_item",
@@ -121,6 +129,7 @@ const LANGUAGES: &[Language] = &[
         name: "Python",
         extensions: &["py", "pyi", "pyw"],
         grammar: || tree_sitter_python::LANGUAGE.into(),
+        is_preprocessed: false,
         symbols: &["function_definition"],
         holders: &[
             "module",
@@ -138,6 +147,7 @@ const LANGUAGES: &[Language] = &[
         name: "JavaScript",
         extensions: &["js", "mjs", "cjs", "jsx"],
         grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+        is_preprocessed: false,
         symbols: SCRIPT_SYMBOLS,
         holders: SCRIPT_HOLDERS,
         parents: SCRIPT_PARENTS,
@@ -146,6 +156,7 @@ const LANGUAGES: &[Language] = &[
         name: "TypeScript",
         extensions: &["tsx"],
         grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+        is_preprocessed: false,
         symbols: SCRIPT_SYMBOLS,
         holders: SCRIPT_HOLDERS,
         parents: SCRIPT_PARENTS,
@@ -154,6 +165,7 @@ const LANGUAGES: &[Language] = &[
         name: "TypeScript",
         extensions: &["ts", "mts", "cts"],
         grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        is_preprocessed: false,
         symbols: SCRIPT_SYMBOLS,
         holders: SCRIPT_HOLDERS,
         parents: SCRIPT_PARENTS,
@@ -162,6 +174,7 @@ const LANGUAGES: &[Language] = &[
         name: "Go",
         extensions: &["go"],
         grammar: || tree_sitter_go::LANGUAGE.into(),
+        is_preprocessed: false,
         symbols: &[
             "function_declaration",
             "method_declaration",
@@ -176,6 +189,7 @@ const LANGUAGES: &[Language] = &[
         name: "Java",
         extensions: &["java"],
         grammar: || tree_sitter_java::LANGUAGE.into(),
+        is_preprocessed: false,
         symbols: &[
             "method_declaration",
             "constructor_declaration",
@@ -202,6 +216,7 @@ const LANGUAGES: &[Language] = &[
         name: "C",
         extensions: &["c", "h"],
         grammar: || tree_sitter_c::LANGUAGE.into(),
+        is_preprocessed: true,
         symbols: &[
             "function_definition",
             "declaration",

@@ -73,7 +73,7 @@ pub(super) struct FoundSymbols {
 
 /// Why a text has no outline.
 #[derive(Debug)]
-pub(super) enum OutlineTrouble {
+pub(in crate::execute) enum OutlineTrouble {
     TooSlow,
     NoParser,
 }
@@ -119,7 +119,12 @@ pub(super) fn symbols(
     }
 }
 
-fn parse(language: &Language, text: &str, end: Instant) -> Result<Tree, OutlineTrouble> {
+/// Parses a text, if that is done before `end`.
+pub(in crate::execute) fn parse(
+    language: &Language,
+    text: &str,
+    end: Instant,
+) -> Result<Tree, OutlineTrouble> {
     let mut parser = Parser::new();
     parser
         .set_language(&language.grammar())
