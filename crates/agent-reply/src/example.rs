@@ -623,17 +623,17 @@ fn set_into_sentence(
 mod phrases {
     use super::WordsAbove;
 
-    /// Words of one kind.
+    /// Words of one kind; bars divide the phrases.
     pub(super) struct WordsKind {
         pub(super) words: WordsAbove,
         /// The whole of the line.
-        labels: &'static [&'static str],
+        labels: &'static str,
         /// How a line with a colon begins, or a part of it behind a comma.
-        beginnings: &'static [&'static str],
+        beginnings: &'static str,
         /// Words anywhere in a line with a colon.
-        parts: &'static [&'static str],
+        parts: &'static str,
         /// How a line with a colon ends.
-        ends: &'static [&'static str],
+        ends: &'static str,
     }
 
     impl WordsKind {
@@ -642,308 +642,91 @@ mod phrases {
         pub(super) fn holds(&self, label: &str, text: &str, is_led: bool) -> bool {
             // `..., for example an empty list` tells what was wrong.
             let is_inner = |it: &str| text.contains(&format!(", {it}"));
-            let begins = |it: &&str| {
-                label.starts_with(*it) || (self.words != WordsAbove::Example && is_inner(it))
+            let begins = |it: &str| {
+                label.starts_with(it) || (self.words != WordsAbove::Example && is_inner(it))
             };
-            self.labels.contains(&label)
+            self.labels.split('|').any(|it| it == label)
                 || (is_led
-                    && (self.beginnings.iter().any(begins)
-                        || self.parts.iter().any(|it| text.contains(it))
-                        || self.ends.iter().any(|it| label.ends_with(it))))
+                    && (self.beginnings.split_terminator('|').any(begins)
+                        || self.parts.split('|').any(|it| text.contains(it))
+                        || self.ends.split('|').any(|it| label.ends_with(it))))
         }
     }
 
     pub(super) const KINDS: [WordsKind; 4] = [
         WordsKind {
             words: WordsAbove::Refusal,
-            labels: &[
-                "don't",
-                "do not",
-                "wrong",
-                "bad",
-                "incorrect",
-                "instead of",
-                "statt",
-                "anstatt",
-                "au lieu de",
-                "en lugar de",
-                "en vez de",
-                "falsch",
-                "错误",
-                "not",
-                "anti-pattern",
-                "bad solution",
-                "a bad solution",
-                "commented out",
-                "draft",
-                "wrong fix",
-                "incorrect version",
-                "what i rejected",
-                "no change needed",
-            ],
-            beginnings: &[],
-            parts: &[
-                "(do not ",
-                "(don't ",
-                "nicht ausführen",
-                "mach das nicht",
-                "ne faites pas",
-                "n'exécutez pas",
-                "no ejecutes",
-                "no hagas",
-                "não execute",
-                "не запускай",
-                "不要运行",
-                "不要执行",
-                "请勿",
-                "実行しないで",
-                "not recommend ",
-                "would be dangerous",
-                "bad idea would be",
-                "decided against",
-                "not included",
-            ],
-            ends: &[
-                "not to do",
-                "not like this",
-                "have not done it",
-                "haven't done it",
-                "not going to send",
-                "skip this",
-                "skip this command",
-            ],
+            labels: "\
+                don't|do not|wrong|bad|incorrect|instead of|statt|anstatt|au lieu de|en lugar de|\
+                en vez de|falsch|错误|not|anti-pattern|bad solution|a bad solution|commented out|\
+                draft|wrong fix|incorrect version|what i rejected|no change needed",
+            beginnings: "",
+            parts: "\
+                (do not |(don't |nicht ausführen|mach das nicht|ne faites pas|n'exécutez pas|\
+                no ejecutes|no hagas|não execute|не запускай|不要运行|不要执行|请勿|実行しないで|not recommend |\
+                would be dangerous|bad idea would be|decided against|not included",
+            ends: "\
+                not to do|not like this|have not done it|haven't done it|not going to send|\
+                skip this|skip this command",
         },
         WordsKind {
             words: WordsAbove::Example,
-            labels: &[
-                "example",
-                "examples",
-                "an example",
-                "as an example",
-                "sample",
-                "for example",
-                "for instance",
-                "e.g",
-                "usage example",
-                "the following is an example",
-                "expected output",
-                "observation",
-                "usage",
-                "log",
-                "input",
-                "test data",
-                "fixture",
-                "syntax",
-                "documentation",
-                "request body",
-                "such as",
-                "something like",
-                "like this",
-                "illustration",
-                "sample edit",
-                "an example edit",
-                "a sketch",
-                "sketch",
-                "hypothetical",
-                "hypothetically",
-                "pseudo-code",
-                "pseudocode",
-                "format",
-                "template",
-                "reminder of the format",
-                "beispiel",
-                "zum beispiel",
-                "par exemple",
-                "exemple",
-                "por ejemplo",
-                "ejemplo",
-                "por exemplo",
-                "exemplo",
-                "per esempio",
-                "esempio",
-                "bijvoorbeeld",
-                "voorbeeld",
-                "na przykład",
-                "przykład",
-                "например",
-                "пример",
-                "例如",
-                "比如",
-                "示例",
-                "例",
-                "例えば",
-                "예",
-                "예시",
-                "예를 들어",
-            ],
-            beginnings: &[
-                "for example",
-                "for instance",
-                "e.g.",
-                "hypothetically",
-                "for reference",
-                "for illustration",
-                "imagine ",
-                "suppose ",
-            ],
-            parts: &[
-                "is an example of ",
-                "how a command ",
-                "would be something like",
-                "it would look like this",
-                "looks something like",
-            ],
-            ends: &[
-                "would look like this",
-                "format looks like",
-                "format looks like this",
-                "response looks like this",
-                "answers like this",
-                "responds like this",
-                "commands like this",
-                "looks as follows",
-                "a body like",
-                "would write",
-                "could send",
-                "the format is",
-                "the format would be",
-                "the command would be",
-                "syntax is",
-            ],
+            labels: "\
+                example|examples|an example|as an example|sample|for example|for instance|e.g|\
+                usage example|the following is an example|expected output|observation|usage|log|\
+                input|test data|fixture|syntax|documentation|request body|such as|something like|\
+                like this|illustration|sample edit|an example edit|a sketch|sketch|hypothetical|\
+                hypothetically|pseudo-code|pseudocode|format|template|reminder of the format|\
+                beispiel|zum beispiel|par exemple|exemple|por ejemplo|ejemplo|por exemplo|exemplo|\
+                per esempio|esempio|bijvoorbeeld|voorbeeld|na przykład|przykład|например|пример|\
+                例如|比如|示例|例|例えば|예|예시|예를 들어",
+            beginnings: "\
+                for example|for instance|e.g.|hypothetically|for reference|for illustration|\
+                imagine |suppose ",
+            parts: "\
+                is an example of |how a command |would be something like|it would look like this|\
+                looks something like",
+            ends: "\
+                would look like this|format looks like|format looks like this|\
+                response looks like this|answers like this|responds like this|commands like this|\
+                looks as follows|a body like|would write|could send|the format is|\
+                the format would be|the command would be|syntax is",
         },
         WordsKind {
             words: WordsAbove::Offer,
-            labels: &[
-                "either",
-                "you can either",
-                "or",
-                "oder",
-                "ou bien",
-                "o bien",
-                "或者",
-                "rollback plan",
-                "not now",
-                "not yet",
-                "as an option",
-                "a possible change",
-                "nice to have",
-                "up to you",
-                "maybe",
-                "alternative",
-                "falls gewünscht",
-            ],
-            beginnings: &[
-                "optional",
-                "alternatively",
-                "another option",
-                "feel free to ",
-                "in a future ",
-                "manual step",
-                "on your machine",
-                "alternativ ",
-                "alternativement",
-                "alternativamente",
-                "wenn du möchtest",
-                "wenn du willst",
-                "wenn sie möchten",
-                "si vous voulez",
-                "si vous préférez",
-                "si tu veux",
-                "si quieres",
-                "si lo prefieres",
-                "se quiser",
-                "ou bien",
-                "如果你",
-                "如果您",
-                "或者",
-                "if you want",
-                "if you'd like",
-                "if you like",
-                "if you prefer",
-                "if you agree",
-                "if you approve",
-                "if you confirm",
-                "if you would like",
-                "if that's ok",
-                "once you ",
-                "after your ",
-                "after you approve",
-                "after you confirm",
-                "only if ",
-                "only run ",
-                "only do ",
-                "only use ",
-                "later",
-                "next round",
-                "in the next round",
-                "to undo,",
-                "to undo this",
-                "to undo it",
-                "to roll back,",
-                "to revert this",
-                "to revert it",
-            ],
-            parts: &[
-                "once you approve",
-                "can also ",
-                "not done yet",
-                "possible follow-up",
-            ],
-            ends: &[" later", " yourself"],
+            labels: "\
+                either|you can either|or|oder|ou bien|o bien|或者|rollback plan|not now|not yet|\
+                as an option|a possible change|nice to have|up to you|maybe|alternative|\
+                falls gewünscht",
+            beginnings: "\
+                optional|alternatively|another option|feel free to |in a future |manual step|\
+                on your machine|alternativ |alternativement|alternativamente|wenn du möchtest|\
+                wenn du willst|wenn sie möchten|si vous voulez|si vous préférez|si tu veux|\
+                si quieres|si lo prefieres|se quiser|ou bien|如果你|如果您|或者|if you want|if you'd like|\
+                if you like|if you prefer|if you agree|if you approve|if you confirm|\
+                if you would like|if that's ok|once you |after your |after you approve|\
+                after you confirm|only if |only run |only do |only use |later|next round|\
+                in the next round|to undo,|to undo this|to undo it|to roll back,|to revert this|\
+                to revert it",
+            parts: "once you approve|can also |not done yet|possible follow-up",
+            ends: " later| yourself",
         },
         WordsKind {
             words: WordsAbove::Quotation,
-            labels: &[
-                "before",
-                "old version",
-                "you said",
-                "you wrote",
-                "you sent",
-                "you showed me this",
-            ],
-            beginnings: &[
-                "quoting ",
-                "reviewing ",
-                "earlier i ",
-                "earlier, i ",
-                "from the protocol",
-                "from the documentation",
-                "already done",
-                "i already applied this",
-                "i already changed this",
-                "i have already changed this",
-                "i've already changed this",
-                "i have already made this change",
-                "i've already made this change",
-                "this was already applied",
-                "the earlier edit",
-                "already executed",
-                "already applied",
-                "already sent",
-            ],
-            parts: &["was introduced by"],
-            ends: &[
-                " says",
-                " shows",
-                " show this",
-                " contains",
-                " i sent",
-                "last reply was",
-                "previous reply was",
-                " contained",
-                " was refused",
-                "in the last round",
-                "in the previous round",
-                "i did last time",
-                " say",
-                " i see",
-                " change was",
-                " approach was",
-                " version was",
-                " commit did",
-                " answered",
-                "i already did",
-            ],
+            labels: "before|old version|you said|you wrote|you sent|you showed me this",
+            beginnings: "\
+                quoting |reviewing |earlier i |earlier, i |from the protocol|\
+                from the documentation|already done|i already applied this|i already changed this|\
+                i have already changed this|i've already changed this|\
+                i have already made this change|i've already made this change|\
+                this was already applied|the earlier edit|already executed|already applied|\
+                already sent",
+            parts: "was introduced by",
+            // None with a blank before it begins a line here: that blank would be lost.
+            ends: "\
+                last reply was|previous reply was| says| say| shows| show this| contains| contained|\
+                in the last round|in the previous round| i sent| i see| was refused| answered|\
+                i already did|i did last time| change was| approach was| version was| commit did",
         },
     ];
 }
