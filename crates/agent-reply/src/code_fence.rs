@@ -87,6 +87,25 @@ impl<'a> Fence<'a> {
             && self.indent <= open.indent
             && self.info.is_empty()
     }
+
+    /// The fence that is open below this one, where another may be open above it and none nests.
+    pub(super) fn follow(self, open: Option<Self>) -> Option<Self> {
+        match open {
+            Some(open) if self.closes(&open) => None,
+            None => Some(self),
+            open => open,
+        }
+    }
+}
+
+/// Returns for each of so many lines whether it is in one of these blocks.
+pub(super) fn in_blocks(count: usize, blocks: &[Range<usize>]) -> Vec<bool> {
+    let mut is_taken = vec![false; count];
+    for block in blocks {
+        let end = block.end.min(count);
+        is_taken[block.start.min(end)..end].fill(true);
+    }
+    is_taken
 }
 
 /// Returns true if the line is a fence without a word after it: most often the end of a block.

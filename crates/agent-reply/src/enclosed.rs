@@ -51,21 +51,16 @@ enum TextEndMark<'a> {
     Fence,
 }
 
-/// The enclosed lines; `blocks` are the lines of commands, in order.
-pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<(Range<usize>, EnclosingText)> {
-    let mut blocks = blocks.iter().peekable();
-    let mut taken_to = 0;
+/// The enclosed lines; `is_taken` tells of each line whether a command has it.
+pub(super) fn find(lines: &[&str], is_taken: &[bool]) -> Vec<(Range<usize>, EnclosingText)> {
     let mut fence: Option<Fence<'_>> = None;
     // True as long as only blank lines stand above in the code block.
     let mut is_top = false;
     let mut open: Option<OpenText<'_>> = None;
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        while let Some(block) = blocks.next_if(|block| block.start <= at) {
-            taken_to = taken_to.max(block.end);
-        }
-        let next = Fence::read(line).filter(|_| at >= taken_to);
-        if at < taken_to {
+        let next = Fence::read(line).filter(|_| !is_taken[at]);
+        if is_taken[at] {
             is_top = false;
             let kind = || tags::read(at, line).map(|tag| tag.kind);
             let is_comment = line.starts_with('#') && fence.as_ref().is_some_and(is_program);

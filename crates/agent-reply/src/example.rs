@@ -9,7 +9,7 @@ use std::ops::Range;
 use agent_protocol::Step;
 
 use crate::candidate::BlockTrouble;
-use crate::code_fence::Fence;
+use crate::code_fence::{self, Fence};
 use crate::enclosed::{self, EnclosingText};
 use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
@@ -357,11 +357,7 @@ fn forbids(sentence: &str) -> bool {
 /// The first line below the last words that take back what stands above them; `blocks` are the lines
 /// of commands.
 pub(super) fn taken_back_above(lines: &[&str], blocks: &[Range<usize>]) -> Option<usize> {
-    let mut is_taken = vec![false; lines.len()];
-    for block in blocks {
-        let end = block.end.min(lines.len());
-        is_taken[block.start.min(end)..end].fill(true);
-    }
+    let is_taken = code_fence::in_blocks(lines.len(), blocks);
     // A code block in which commands stand is a frame around them, and words in it are words.
     let mut open: Option<Fence<'_>> = None;
     let (mut is_frame, mut is_below, mut last) = (false, false, None);
@@ -479,9 +475,10 @@ pub(super) fn find(
     }
     let mut ends: Vec<Range<usize>> = blocks.to_vec();
     ends.sort_unstable_by_key(|block| block.start);
-    let closing = closing_fences(lines, &ends);
-    let mut enclosed = enclosed::find(lines, &ends).into_iter().peekable();
-    let mut found: Vec<(usize, WordsAbove)> = Vec::new();
+    let is_taken = code_fence::in_blocks(lines.len(), blocks);
+    let closing = closing_fences(lines, &is_taken);
+    let mut enclosed = enclosed::find(lines, &is_taken).into_iter().peekable();
+    let mut found = Vec::new();
     let mut same: Option<(usize, WordsAbove)> = None;
     for (index, step) in steps.iter().enumerate() {
         let line = line_index(step.line);
@@ -511,41 +508,25 @@ pub(super) fn find(
         let around = enclosed
             .peek()
             .filter(|(lines, text)| lines.contains(&line) && counts(text));
-        let around = around.map(|(_, text)| WordsAbove::Enclosed(*text));
-        let words = around.or_else(|| same.as_ref().map(|(_, words)| words.clone()));
-        found.extend(
-            words
-                .filter(|_| has_effects(&step.command))
-                .map(|words| (index, words)),
-        );
+        let around = around.map(|(_, text)| WordsAbove::Enclosed(*text).trouble());
+        let words = around.or_else(|| same.as_ref().map(|(_, words)| words.trouble()));
+        let words = words.filter(|_| has_effects(&step.command));
+        found.extend(words.map(|trouble| (index, trouble)));
     }
-    let found = found.iter();
     found
-        .map(|(index, words)| (*index, words.trouble()))
-        .collect()
 }
 
 /// The lines with the end of a code block that no command is part of.
-fn closing_fences(lines: &[&str], blocks: &[Range<usize>]) -> Vec<usize> {
-    let mut blocks = blocks.iter().peekable();
-    let mut taken_to = 0;
+fn closing_fences(lines: &[&str], is_taken: &[bool]) -> Vec<usize> {
     let mut open: Option<Fence<'_>> = None;
     let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        while let Some(block) = blocks.next_if(|block| block.start <= at) {
-            taken_to = taken_to.max(block.end);
-        }
-        if at < taken_to {
+    for at in (0..lines.len()).filter(|at| !is_taken[*at]) {
+        let Some(fence) = Fence::read(lines[at]) else {
             continue;
-        }
-        match (Fence::read(line), open) {
-            (Some(fence), Some(around)) if fence.closes(&around) => {
-                found.push(at);
-                open = None;
-            }
-            (Some(fence), None) => open = Some(fence),
-            _ => {}
-        }
+        };
+        let was_open = open.is_some();
+        open = fence.follow(open);
+        found.extend((was_open && open.is_none()).then_some(at));
     }
     found
 }
@@ -578,25 +559,14 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
                 is_within_sentence(text, lines.get(close + 1..)?).then_some(WordsAbove::Sentence)
             };
             let words = words.or_else(embedded)?;
-            let mut inside = lines
-                .iter()
-                .enumerate()
-                .take(close)
-                .skip(line)
-                .take(MOST_BELOW);
-            let is_end = |text: &str| {
-                matches!(
-                    tags::read(0, text).map(|tag| tag.kind),
-                    Some(tags::Kind::End(_))
-                )
-            };
             // With the end mark in it, the block is the answer.
-            let mut end = line + 1;
-            let has_end = inside.any(|(at, text)| {
-                end = at + 1;
-                is_end(text)
-            });
-            return (!has_end).then_some((end, words));
+            let end = close.min(line + MOST_BELOW);
+            let mut inside = lines[line.min(end)..end].iter();
+            let is_end = |text: &&str| {
+                let kind = tags::read(0, text).map(|tag| tag.kind);
+                matches!(kind, Some(tags::Kind::End(_)))
+            };
+            return (!inside.any(is_end)).then_some((end.max(line + 1), words));
         }
     }
     None

@@ -127,11 +127,7 @@ impl<'a> OpenAround<'a> {
         }
         if let Some(fence) = Fence::read(line) {
             self.is_frame = !self.has_text;
-            self.fence = match self.fence.take() {
-                Some(open) if fence.closes(&open) => None,
-                Some(open) => Some(open),
-                None => Some(fence),
-            };
+            self.fence = fence.follow(self.fence);
         } else {
             self.is_frame = false;
         }

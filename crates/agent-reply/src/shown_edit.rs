@@ -28,11 +28,7 @@ impl AnswerBlock {
     pub(super) fn find(lines: &[&str], blocks: &[Range<usize>], end: usize) -> Option<Self> {
         let below = code_fence::skip_blank(lines, end + 1);
         let close = lines.get(below).and_then(|line| Fence::read(line))?;
-        let mut is_taken = vec![false; end];
-        for block in blocks {
-            let last = block.end.min(end);
-            is_taken[block.start.min(last)..last].fill(true);
-        }
+        let is_taken = code_fence::in_blocks(end, blocks);
         let mut fences = (0..end)
             .filter(|line| !is_taken[*line])
             .filter_map(|line| Some((line, Fence::read(lines[line])?)));

@@ -30,7 +30,7 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
         let line = lines[at];
         if let Some(next) = Fence::read(line) {
             is_top &= is_frame(&next);
-            fence = follow(fence, next);
+            fence = next.follow(fence);
         } else if tags::read(at, line).is_some() || begins_block(lines, at) {
             // Below it may stand what belongs to a file, also where a fence seems to be closed.
             break;
@@ -101,15 +101,6 @@ fn is_frame(fence: &Fence<'_>) -> bool {
     ["", "text", "plaintext", "markdown", "md"].contains(&fence.info)
 }
 
-/// The fence that is open below a fence line.
-fn follow<'a>(open: Option<Fence<'a>>, line: Fence<'a>) -> Option<Fence<'a>> {
-    match open {
-        Some(open) if line.closes(&open) => None,
-        Some(open) => Some(open),
-        None => Some(line),
-    }
-}
-
 /// Thinking whose beginning was not copied: all that stands above a closing tag that is alone.
 ///
 /// Commands above it were only thought of, if others follow it and it is not part of a body. In
@@ -129,7 +120,7 @@ fn headless(lines: &[&str]) -> Option<Range<usize>> {
         }
         blocks.look(lines, at);
         if let Some(next) = Fence::read(line) {
-            fence = follow(fence, next);
+            fence = next.follow(fence);
             continue;
         }
         if fence.is_none() && is_lone_closing(line) {

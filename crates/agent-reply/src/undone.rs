@@ -44,14 +44,9 @@ pub(super) struct UndoneWork {
 
 /// The work in lines that are in none of the blocks.
 pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<UndoneWork> {
-    let mut is_taken = vec![false; lines.len()];
-    for block in blocks {
-        let end = block.end.min(lines.len());
-        is_taken[block.start.min(end)..end].fill(true);
-    }
     let mut look = LastLook {
         lines,
-        is_taken,
+        is_taken: code_fence::in_blocks(lines.len(), blocks),
         ends: OnceCell::new(),
         values: 0,
         searched: None,

@@ -386,11 +386,7 @@ fn encloses(open: &Fence<'_>, middle: &[&str]) -> bool {
     let fences = || middle.iter().filter_map(|line| Fence::read(line));
     let mut flat = Some(*open);
     for fence in fences() {
-        flat = match flat {
-            Some(current) if fence.closes(&current) => None,
-            None => Some(fence),
-            current => current,
-        };
+        flat = fence.follow(flat);
     }
     if !fences().any(|fence| fence.closes(open)) {
         return true;
