@@ -16,7 +16,7 @@ use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, line_index, tags};
 
 /// Words above a command that speak against carrying it out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WordsAbove {
     Example,
     Refusal,
@@ -63,7 +63,7 @@ impl WordsAbove {
             .iter()
             .find(|kind| kind.holds(label, text, is_led))
             .filter(|kind| !(is_answer && kind.words == Self::Example))
-            .map(|kind| kind.words.clone())
+            .map(|kind| kind.words)
             .or_else(|| (is_led && (forbids(label) || is_crossed_out)).then_some(Self::Refusal))
             .or_else(|| (is_led && (offers(label) || depends(label))).then_some(Self::Offer))
             .or_else(|| (is_led && calls_example(label)).then_some(Self::Example))
@@ -84,16 +84,11 @@ impl WordsAbove {
         words.filter(|words| *words != Self::Refusal || !has_other)
     }
 
-    fn trouble(&self) -> BlockTrouble {
+    fn trouble(self) -> BlockTrouble {
+        const WITHOUT_WORDS: &str = "Send it again without them, if it was meant.";
         let (what, hint) = match self {
-            Self::Example => (
-                "the words above it call it an example",
-                "Send it again without them, if it was meant.",
-            ),
-            Self::Refusal => (
-                "the words above it say not to do it",
-                "Send it again without them, if it was meant.",
-            ),
+            Self::Example => ("the words above it call it an example", WITHOUT_WORDS),
+            Self::Refusal => ("the words above it say not to do it", WITHOUT_WORDS),
             Self::Question => (
                 "the words above it ask if it should be done",
                 "Ask with `[ASK_USER]`, or send it again without them.",
@@ -104,7 +99,7 @@ impl WordsAbove {
             ),
             Self::Quotation => (
                 "the words above it quote it or say that it was done before",
-                "Send it again without them, if it was meant.",
+                WITHOUT_WORDS,
             ),
             Self::Sentence => (
                 "it stands within a sentence about it",
@@ -390,26 +385,9 @@ pub(super) fn taken_back() -> BlockTrouble {
 /// for an earlier reply: only with other commands below it, it is about those above.
 fn regrets(line: &str, has_commands_below: bool) -> bool {
     const LONGEST: usize = 400;
-    const OPENINGS: [&str; 18] = [
-        "correction:",
-        "hmm,",
-        "hold on",
-        "never mind",
-        "oh wait",
-        "on second thought",
-        "oops",
-        "let me redo that",
-        "entschuldigung",
-        "korrektur:",
-        "désolé",
-        "lo siento",
-        "perdón",
-        "desculpe",
-        "抱歉",
-        "对不起",
-        "更正",
-        "すみません",
-    ];
+    const OPENINGS: &str = "correction:|hmm,|hold on|never mind|oh wait|on second thought|oops|\
+        let me redo that|entschuldigung|korrektur:|désolé|lo siento|perdón|desculpe|\
+        抱歉|对不起|更正|すみません";
     const WRONG: &str = "wrong incorrect not isn't don't shouldn't ignore disregard undo scratch \
         falsch nicht ignorieren faux pas ignorez mal ignora incorrecto";
     // `Wait for it` is an order, `Wait, no` is none.
@@ -427,7 +405,7 @@ fn regrets(line: &str, has_commands_below: bool) -> bool {
         })
     };
     let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
-    let is_opened = OPENINGS.iter().any(|it| text.starts_with(it))
+    let is_opened = OPENINGS.split('|').any(|it| text.starts_with(it))
         || interjection.is_some_and(|word| *word != "actually");
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '\''));
     let is_wrong = words.any(|word| has_word(WRONG, word))
@@ -561,7 +539,7 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
             let words = words.or_else(embedded)?;
             // With the end mark in it, the block is the answer.
             let end = close.min(line + MOST_BELOW);
-            let mut inside = lines[line.min(end)..end].iter();
+            let mut inside = lines[line..end].iter();
             let is_end = |text: &&str| {
                 let kind = tags::read(0, text).map(|tag| tag.kind);
                 matches!(kind, Some(tags::Kind::End(_)))

@@ -57,6 +57,21 @@ pub(super) struct TagLine<'a> {
     pub(super) damage: Damage,
 }
 
+impl TagLine<'_> {
+    /// The command that it opens.
+    pub(super) fn opens(&self) -> Option<Name> {
+        match self.kind {
+            Kind::Open { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns true if it closes a command of this name.
+    pub(super) fn closes(&self, name: Name) -> bool {
+        matches!(&self.kind, Kind::Close { name: closed, .. } if *closed == name)
+    }
+}
+
 /// Damage that a chat page does to tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Damage {
@@ -108,18 +123,16 @@ fn read_marked(line: usize, text: &str) -> Option<TagLine<'_>> {
         Cow::Owned(text) => owned(kind(&text)?),
     };
     // `\u{2705} [Done]` in a list tells how something stands.
-    let is_status = matches!(&kind, Kind::Open { name, .. } if name.only_tells());
     let has_symbol = |c: char| is_symbol(c) && c != '\u{2022}' && !is_space(c);
-    if is_status && before.contains(has_symbol) {
-        return None;
-    }
-    Some(TagLine {
+    let tag = TagLine {
         line,
         kind,
         before,
         decoration,
         damage,
-    })
+    };
+    let is_status = tag.opens().is_some_and(Name::only_tells) && before.contains(has_symbol);
+    (!is_status).then_some(tag)
 }
 
 /// The tag without the escapes that a chat page put into it.
@@ -219,21 +232,25 @@ fn split_inline<'a>(
         return Some((rest, None));
     }
     let offset = inner.len() - rest.len();
+    let end = outside_quotes(rest, |byte| byte == b']')?;
+    let body = inner.get(offset + end + 1..at)?;
+    // With another one of its name on the line nobody knows where it ends.
+    let is_one = last_tag(body, |written| written == name.as_str()).is_none();
+    is_one.then_some((&rest[..end], Some(body)))
+}
+
+/// The place of the first byte outside of quotes that is meant.
+fn outside_quotes(text: &str, mut is_meant: impl FnMut(u8) -> bool) -> Option<usize> {
     let mut quote = None;
-    for (place, byte) in rest.bytes().enumerate() {
+    text.bytes().position(|byte| {
         match (quote, byte) {
             (None, b'"' | b'\'') => quote = Some(byte),
+            (None, byte) => return is_meant(byte),
             (Some(open), byte) if open == byte => quote = None,
-            (None, b']') => {
-                let body = inner.get(offset + place + 1..at)?;
-                // With another one of its name on the line nobody knows where it ends.
-                let is_one = last_tag(body, |written| written == name.as_str()).is_none();
-                return is_one.then_some((&rest[..place], Some(body)));
-            }
             _ => {}
         }
-    }
-    None
+        false
+    })
 }
 
 /// Returns true if a tag ends before its line does, and another one follows on it: `"a"] text
@@ -241,18 +258,15 @@ fn split_inline<'a>(
 ///
 /// A value may hold brackets and quotes of its own, as a pattern does.
 fn goes_on(rest: &str) -> bool {
-    let mut quote = None;
     let mut depth = 0_usize;
-    let end = rest.bytes().position(|byte| {
-        match (quote, byte) {
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), byte) if open == byte => quote = None,
-            (None, b'[') => depth += 1,
-            (None, b']') if depth == 0 => return true,
-            (None, b']') => depth -= 1,
+    let end = outside_quotes(rest, |byte| {
+        let is_end = byte == b']' && depth == 0;
+        match byte {
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        false
+        is_end
     });
     let Some(end) = end else {
         return false;

@@ -85,8 +85,8 @@ fn end(scan: &Scan<'_>, at: usize, name: Name) -> AngledEnd {
 /// Returns true if a tag in angle brackets stands anywhere that can be nothing else.
 fn has_angled(scan: &Scan<'_>) -> bool {
     let is_certain = |line: &&str| {
-        let kind = read_angled(0, line).map(|tag| tag.kind);
-        matches!(kind, Some(Kind::Open { name, .. }) if name.is_compound())
+        let name = read_angled(0, line).and_then(|tag| tag.opens());
+        name.is_some_and(Name::is_compound)
     };
     let look = || scan.lines.iter().any(is_certain);
     *scan.known.has_angled.get_or_init(look)

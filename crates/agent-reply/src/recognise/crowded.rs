@@ -7,7 +7,7 @@ use crate::candidate::{BlockTrouble, BodyEnd, DoubtedMeaning, OfferSource, Reply
 use crate::carried_out::ShownWork;
 use crate::code_fence;
 use crate::scan::Scan;
-use crate::tags::{Crowded, Kind, LooseTag, Name, TagLine, crowded, led_to};
+use crate::tags::{Crowded, LooseTag, Name, TagLine, crowded, led_to};
 use crate::work;
 
 /// A tag that shares its line with other text, or that goes on on the next line.
@@ -66,8 +66,7 @@ pub(crate) fn loose(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     };
     let close = (at + 1..limit).take(MOST_LINES).find(is_close).or_else(|| {
         let next = next?;
-        let is_own = matches!(&next.kind, Kind::Close { name, .. } if *name == tag.name);
-        is_own.then_some(next.line)
+        next.closes(tag.name).then_some(next.line)
     });
     let Some(close) = close else {
         scan.known.add_vain_look();
@@ -89,9 +88,7 @@ pub(crate) fn loose(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
 fn announced<'a>(scan: &Scan<'a>, at: usize) -> Option<Crowded<'a>> {
     let led_to = led_to(scan.lines[at])?;
     let next = scan.tags.below(at + 1).first();
-    let is_closed = next
-        .is_some_and(|next| matches!(&next.kind, Kind::Close { name, .. } if *name == led_to.name));
-    let is_closed = is_closed && led_to.name.needs_body();
+    let is_closed = next.is_some_and(|next| next.closes(led_to.name)) && led_to.name.needs_body();
     (is_closed || led_to.has_attributes).then_some(led_to)
 }
 

@@ -25,8 +25,7 @@ pub(super) fn find(scan: &Scan<'_>, tag: &TagLine<'_>, name: Name) -> Option<Rep
         return None;
     }
     let next = scan.tags.below(tag.line + 1).first();
-    let closing =
-        next.filter(|next| matches!(&next.kind, Kind::Close { name: other, .. } if *other == name));
+    let closing = next.filter(|next| next.closes(name));
     if closing.is_some_and(|closing| closing.before.contains('`')) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Damage, Kind, Name, TagLine, word};
+use super::{Damage, Kind, Name, TagLine, outside_quotes, word};
 use crate::line::Decoration;
 use crate::trim::trim;
 
@@ -16,7 +16,7 @@ pub(crate) fn read_angled(line: usize, text: &str) -> Option<TagLine<'_>> {
     let (written, _) = word(inner[..inner_end].trim_end_matches('/'))?;
     let name = Name::read(written).filter(|name| name.as_str() == written)?;
     let rest = &inner[written.len()..];
-    let (attributes, inline) = match end_of_tag(rest) {
+    let (attributes, inline) = match outside_quotes(rest, |byte| byte == b'>') {
         None => (rest, None),
         Some(end) => {
             let body = rest[end + 1..].strip_suffix(name.as_str())?;
@@ -34,20 +34,6 @@ pub(crate) fn read_angled(line: usize, text: &str) -> Option<TagLine<'_>> {
         before: "",
         decoration: Decoration::Indented(0),
         damage: Damage::None,
-    })
-}
-
-/// Where the first bracket outside of quotes stands.
-fn end_of_tag(text: &str) -> Option<usize> {
-    let mut quote = None;
-    text.bytes().position(|byte| {
-        match (quote, byte) {
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), byte) if open == byte => quote = None,
-            (None, b'>') => return true,
-            _ => {}
-        }
-        false
     })
 }
 

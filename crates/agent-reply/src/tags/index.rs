@@ -98,7 +98,7 @@ impl<'a> Tags<'a> {
             }
             _ => {}
         }
-        self.has_work |= matches!(&tag.kind, Kind::Open { name, .. } if !name.only_tells());
+        self.has_work |= tag.opens().is_some_and(|name| !name.only_tells());
         let bounds = matches!(tag.kind, Kind::Open { .. } | Kind::End(_));
         if bounds && tag.decoration == Decoration::Indented(0) {
             self.boundaries.push(tag.line);
@@ -133,11 +133,8 @@ impl<'a> Tags<'a> {
 
     /// The closing tag of the same name, if it is the very next tag.
     pub(crate) fn closed_next(&self, tag: &TagLine<'_>) -> Option<usize> {
-        let Kind::Open { name, .. } = &tag.kind else {
-            return None;
-        };
         let next = self.below(tag.line + 1).first()?;
-        matches!(&next.kind, Kind::Close { name: other, .. } if other == name).then_some(next.line)
+        next.closes(tag.opens()?).then_some(next.line)
     }
 
     /// The closing tag of this name below a line, if no other command of that name begins before it.
@@ -166,22 +163,22 @@ impl<'a> Tags<'a> {
 
     /// Where the body of this opening tag ends.
     pub(crate) fn close(&self, lines: &[&str], tag: &TagLine<'_>, mark: Option<&str>) -> Close {
-        let Kind::Open { name, .. } = &tag.kind else {
+        let Some(name) = tag.opens() else {
             return Close::Missing;
         };
         if let Some((first, again)) = self.restarted(lines, tag) {
             return Close::Restarted { first, again };
         }
         if let Some(mark) = mark {
-            let closer = self.closers_after(*name, mark, tag.line).first();
+            let closer = self.closers_after(name, mark, tag.line).first();
             return closer.map_or_else(
                 || self.missing(lines, tag),
                 |at| Close::At(self.list[*at].line),
             );
         }
-        let all = self.closers_after(*name, "", tag.line);
+        let all = self.closers_after(name, "", tag.line);
         let closer = if tag.decoration == Decoration::Indented(0) {
-            self.after(self.plain_closers.get(name), tag.line).first()
+            self.after(self.plain_closers.get(&name), tag.line).first()
         } else {
             all.iter().take(PATIENCE).find(|at| {
                 let closer = &self.list[**at];
@@ -198,12 +195,12 @@ impl<'a> Tags<'a> {
             (None, Some(line)) => (line, Close::Example(line)),
             (None, None) => {
                 return self
-                    .odd_closer(lines, tag, *name)
+                    .odd_closer(lines, tag)
                     .map_or_else(|| self.missing(lines, tag), Close::Oddly);
             }
         };
         let again = self
-            .openers_after(*name, tag.line)
+            .openers_after(name, tag.line)
             .iter()
             .map(|at| &self.list[*at])
             .take_while(|again| again.line < line)
@@ -219,7 +216,7 @@ impl<'a> Tags<'a> {
     fn restarted(&self, lines: &[&str], tag: &TagLine<'_>) -> Option<(usize, usize)> {
         let at = self.index_from(tag.line);
         let next = self.list.get(at + 1)?;
-        let is_open = |tag: &TagLine<'_>| matches!(tag.kind, Kind::Open { .. });
+        let is_open = |tag: &TagLine<'_>| tag.opens().is_some();
         if !is_open(next) || !stands_like(next.decoration, tag.decoration) {
             return None;
         }
@@ -246,9 +243,8 @@ impl<'a> Tags<'a> {
             return Close::Example(example);
         }
         let outermost = self.outermost(tag, line);
-        if let Kind::Open { name, .. } = &tag.kind
-            && outermost.is_none()
-            && let Some(closer) = self.odd_closer(lines, tag, *name)
+        if outermost.is_none()
+            && let Some(closer) = self.odd_closer(lines, tag)
         {
             return Close::Oddly(closer);
         }
@@ -273,7 +269,8 @@ impl<'a> Tags<'a> {
 
     /// The only closing tag in another spelling before the next command begins, if nothing of the
     /// body stands behind it.
-    fn odd_closer(&self, lines: &[&str], tag: &TagLine<'_>, name: Name) -> Option<Closer> {
+    fn odd_closer(&self, lines: &[&str], tag: &TagLine<'_>) -> Option<Closer> {
+        let name = tag.opens()?;
         let from = tag.line + 1;
         let next = self
             .below(from)
@@ -287,16 +284,10 @@ impl<'a> Tags<'a> {
 
     /// The closing tag at which openings and closings of one name balance, if they do.
     fn outermost(&self, tag: &TagLine<'_>, first: usize) -> Option<usize> {
-        let Kind::Open { name, .. } = &tag.kind else {
-            return None;
-        };
-        let mut openers = self.openers_after(*name, tag.line).iter().peekable();
+        let name = tag.opens()?;
+        let mut openers = self.openers_after(name, tag.line).iter().peekable();
         let mut depth = 1_usize;
-        for closer in self
-            .closers_after(*name, "", tag.line)
-            .iter()
-            .take(PATIENCE)
-        {
+        for closer in self.closers_after(name, "", tag.line).iter().take(PATIENCE) {
             while openers.next_if(|opener| *opener < closer).is_some() {
                 depth += 1;
             }
