@@ -242,6 +242,12 @@ impl ReplyOffer {
         Self::new(span, OfferSource::Remark)
     }
 
+    /// A remark about work on a line that is shown without a command.
+    pub(super) fn shown(line: usize, trouble: BlockTrouble, work: ShownWork) -> Self {
+        let offer = Self::remark(line).problem(trouble);
+        offer.doubted(DoubtedMeaning::Shown(work))
+    }
+
     /// Adds a command that cannot be used.
     pub(super) fn problem(mut self, trouble: BlockTrouble) -> Self {
         self.items.push(CandidateItem::Problem(trouble));

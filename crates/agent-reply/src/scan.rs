@@ -343,16 +343,14 @@ impl Scan<'_> {
                 self.leave_output(start);
                 self.code.files.has_tags = true;
                 self.has_just_run = *runs;
-                let body = body.clone();
-                self.remember_body(&body);
+                self.remember_body(body);
             }
             OfferSource::Dialect => self.has_just_run = false,
             OfferSource::Invention => {}
             OfferSource::Remark => self.has_just_run &= !is_numbered,
             OfferSource::Misplaced { body } => {
                 self.has_just_run &= !is_numbered;
-                let body = body.clone();
-                self.remember_body(&body);
+                self.remember_body(body);
             }
             OfferSource::End { mark, above } => {
                 let last = self.last_end.replace((offer.line, mark.clone()));
@@ -370,8 +368,7 @@ impl Scan<'_> {
             OfferSource::Stray { name, first } => match first {
                 Some(first) => {
                     self.bodies.remove(name);
-                    let first = *first;
-                    self.forget_from(first);
+                    self.forget_from(*first);
                 }
                 None => {
                     if let Some(ended) = self.bodies.get_mut(name) {
@@ -382,8 +379,7 @@ impl Scan<'_> {
             OfferSource::Restart { first } => {
                 self.leave_output(start);
                 self.code.files.has_tags = true;
-                let first = *first;
-                self.forget_from(first);
+                self.forget_from(*first);
             }
         }
         offer.is_in_results = self.is_in_results(offer.line);

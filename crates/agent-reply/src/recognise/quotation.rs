@@ -85,11 +85,8 @@ fn quoted(tag: &TagLine<'_>) -> DoubtedMeaning {
     else {
         return DoubtedMeaning::Nothing;
     };
-    let inline = inline
-        .as_deref()
-        .filter(|text| !text.is_empty())
-        .map(|text| [text]);
-    let lines = inline.as_ref().map(|text| &text[..]);
+    let inline = inline.as_deref().filter(|text| !text.is_empty());
+    let lines = inline.as_ref().map(std::slice::from_ref);
     let opening = Opening::read(*name, attributes);
     if *name == Name::Done || (opening.needs_body() && lines.is_none()) {
         return DoubtedMeaning::Nothing;

@@ -8,7 +8,7 @@
 
 use agent_protocol::{Command, RelPath};
 
-use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, ReplyOffer};
+use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, ReplyOffer};
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
@@ -64,27 +64,23 @@ pub(crate) enum QuotedIn {
     Program,
 }
 
-/// A code block that is not looked into, up to the line `end`.
-pub(crate) enum ShownBlock {
-    File {
-        end: usize,
-        name: String,
-    },
+/// A code block that is not looked into.
+pub(crate) struct ShownBlock {
+    pub(crate) content: ShownContent,
+    /// The line below it.
+    pub(crate) end: usize,
+}
+
+/// The content of such a block.
+pub(crate) enum ShownContent {
+    /// The file of this name.
+    File(String),
     /// A file whose block does not end.
-    Cut {
-        end: usize,
-        name: String,
-    },
-    /// A block that is neither written nor done.
-    Unclear {
-        end: usize,
-        unclear: UnclearBlock,
-    },
+    Cut(String),
+    /// Something that is neither written nor done.
+    Unclear(UnclearBlock),
     /// A script that writes files, or a diff that says no place.
-    Script {
-        end: usize,
-        offers: Vec<ReplyOffer>,
-    },
+    Script(Vec<ReplyOffer>),
 }
 
 /// The block to be left alone that begins with the fence on a line.
@@ -102,7 +98,10 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<Show
         offers = program(scan, at, fence, lines);
     }
     offers.extend(headless_diff(at, fence, lines));
-    (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
+    (!offers.is_empty()).then_some(ShownBlock {
+        content: ShownContent::Script(offers),
+        end,
+    })
 }
 
 /// The file that the fence here begins to show under its name; none if the block is an edit of it.
@@ -125,28 +124,24 @@ fn file<'a>(
     if content == BlockContent::File && !block.is_text() {
         content = BlockContent::of_file(name, block.content(lines));
     }
-    let end = block.lines.end;
-    let (trouble, reason) = match (content, block.end) {
+    let unclear = |trouble, reason| {
+        ShownContent::Unclear(UnclearBlock {
+            fence: at,
+            name: name.to_owned(),
+            trouble,
+            reason,
+        })
+    };
+    let content = match (content, block.end) {
         (BlockContent::Other | BlockContent::Mixed | BlockContent::Conflict, _) => {
-            (content.trouble(name), UnclearReason::Content)
+            unclear(content.trouble(name), UnclearReason::Content)
         }
-        (_, FileBlockEnd::Uncertain) => (whole_file::uncertain(name), UnclearReason::End),
-        (_, FileBlockEnd::Missing) => {
-            let name = name.to_owned();
-            return Some(ShownBlock::Cut { end, name });
-        }
-        _ => {
-            let name = name.to_owned();
-            return Some(ShownBlock::File { end, name });
-        }
+        (_, FileBlockEnd::Uncertain) => unclear(whole_file::uncertain(name), UnclearReason::End),
+        (_, FileBlockEnd::Missing) => ShownContent::Cut(name.to_owned()),
+        _ => ShownContent::File(name.to_owned()),
     };
-    let unclear = UnclearBlock {
-        fence: at,
-        name: name.to_owned(),
-        trouble,
-        reason,
-    };
-    Some(ShownBlock::Unclear { end, unclear })
+    let end = block.lines.end;
+    Some(ShownBlock { content, end })
 }
 
 /// Tells of a script in the code block here that writes files.
@@ -216,8 +211,7 @@ fn program(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec
         );
         let mut work = ShownWork::lines(lines);
         work.files = write.files.into_iter().map(str::to_owned).collect();
-        let offer = ReplyOffer::remark(at + 1 + write.line).problem(trouble.of("CREATE_FILE"));
-        offer.doubted(DoubtedMeaning::Shown(work))
+        ReplyOffer::shown(at + 1 + write.line, trouble.of("CREATE_FILE"), work)
     });
     offers.collect()
 }
@@ -248,8 +242,7 @@ fn only_announced(line: usize, lines: &[&str]) -> ReplyOffer {
     );
     let is_command = |line: &&&str| !trim(line).starts_with('#');
     let work = ShownWork::lines(lines.iter().filter(is_command));
-    let offer = ReplyOffer::remark(line).problem(trouble.of("RUN_COMMAND"));
-    offer.doubted(DoubtedMeaning::Shown(work))
+    ReplyOffer::shown(line, trouble.of("RUN_COMMAND"), work)
 }
 
 /// The lines of the code block here, up to its end or a tag, and the line below the block.
@@ -320,9 +313,8 @@ fn only_shown(line: usize, name: &str, text: &str) -> ReplyOffer {
             "Send the {what} as `[{command} {key}=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
         ),
     );
-    let offer = ReplyOffer::remark(line).problem(trouble.of(command));
     let work = ShownWork::lines(&[text]).of_file(name);
-    offer.doubted(DoubtedMeaning::Shown(work))
+    ReplyOffer::shown(line, trouble.of(command), work)
 }
 
 /// Tells of a block of changed lines that says neither its file nor its place.
@@ -344,8 +336,8 @@ fn headless_diff(at: usize, fence: &Fence<'_>, lines: &[&str]) -> Option<ReplyOf
         "a diff without `---`, `+++` and `@@` lines was only shown: nothing says where it belongs",
         "Send it again with them, or as `[EDIT_FILE path=\"...\"]` with a SEARCH/REPLACE block, if it was meant.",
     );
-    let offer = ReplyOffer::remark(at).problem(trouble.of("APPLY_PATCH"));
-    Some(offer.doubted(DoubtedMeaning::Shown(ShownWork::added(lines))))
+    let trouble = trouble.of("APPLY_PATCH");
+    Some(ReplyOffer::shown(at, trouble, ShownWork::added(lines)))
 }
 
 /// Returns true if an edit on a line is part of the text around it in its code block: of a string,
@@ -386,9 +378,8 @@ pub(crate) fn edit_in_program(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> 
         "a SEARCH/REPLACE block stands below other lines of a program, so it was not done",
         "Send it again with only its file name above it, if it was meant.",
     );
-    let offer = ReplyOffer::remark(at).problem(trouble.of("EDIT_FILE"));
     let work = ShownWork::added(&scan.lines[at..scan.next_boundary(at)]);
-    Some(offer.doubted(DoubtedMeaning::Shown(work)))
+    Some(ReplyOffer::shown(at, trouble.of("EDIT_FILE"), work))
 }
 
 /// Returns true if a line is within code that does not begin with it: there a call is data of a

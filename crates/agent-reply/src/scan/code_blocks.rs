@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::candidate::BlockTrouble;
 use crate::code_fence::{self, Fence};
-use crate::recognise::shown::{self, ShownBlock};
+use crate::recognise::shown::{self, ShownContent};
 
 use super::Scan;
 
@@ -109,28 +109,18 @@ impl Scan<'_> {
             self.code.open.push(open);
             return;
         };
-        let end = match block {
-            ShownBlock::File { end, name } => {
-                self.code.files.files.push((at, name));
-                end
-            }
-            ShownBlock::Cut { end, name } => {
-                self.code.cut_file = Some((at, name));
-                end
-            }
-            ShownBlock::Unclear { end, unclear } => {
-                self.code.files.unclear.push(unclear);
-                end
-            }
-            ShownBlock::Script { end, offers } => {
+        match block.content {
+            ShownContent::File(name) => self.code.files.files.push((at, name)),
+            ShownContent::Cut(name) => self.code.cut_file = Some((at, name)),
+            ShownContent::Unclear(unclear) => self.code.files.unclear.push(unclear),
+            ShownContent::Script(offers) => {
                 for offer in offers {
                     self.adopt(offer);
                 }
-                end
             }
-        };
-        self.code.shown = Some((end, open));
-        self.code.after = end;
+        }
+        self.code.shown = Some((block.end, open));
+        self.code.after = block.end;
     }
 
     /// Follows the blocks over the lines of an offer.

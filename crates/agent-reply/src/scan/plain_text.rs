@@ -11,7 +11,7 @@ use std::ops::Range;
 use agent_protocol::RelPath;
 
 use super::{Scan, VAIN_LOOKS};
-use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
+use crate::candidate::{BlockTrouble, ReplyOffer};
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::recognise::other;
@@ -62,9 +62,8 @@ impl<'a> Scan<'a> {
                     "a quoted block names no file of its own and was not done",
                     "Send it again with its file and without `>`, if it was meant.",
                 );
-                let offer = ReplyOffer::remark(line).problem(trouble);
                 let work = ShownWork::added(&plain[line - at..]);
-                self.adopt(offer.doubted(DoubtedMeaning::Shown(work)));
+                self.adopt(ReplyOffer::shown(line, trouble, work));
             }
             _ => {}
         }

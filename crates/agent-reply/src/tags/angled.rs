@@ -1,7 +1,5 @@
 //! Tags in angle brackets, as XML has them: `<CREATE_FILE path="a">`.
 
-use std::borrow::Cow;
-
 use super::{Damage, Kind, Name, TagLine, outside_quotes, word};
 use crate::line::Decoration;
 use crate::trim::trim;
@@ -28,8 +26,8 @@ pub(crate) fn read_angled(line: usize, text: &str) -> Option<TagLine<'_>> {
         line,
         kind: Kind::Open {
             name,
-            attributes: Cow::Borrowed(attributes.strip_suffix('/').unwrap_or(attributes)),
-            inline: inline.map(Cow::Borrowed),
+            attributes: (attributes.strip_suffix('/').unwrap_or(attributes)).to_owned(),
+            inline: inline.map(str::to_owned),
         },
         before: "",
         decoration: Decoration::Indented(0),

@@ -415,9 +415,7 @@ fn after_whole(list: &[TagLine<'_>], at: usize) -> Option<usize> {
         return None;
     };
     let next = at + 1;
-    let closes = list
-        .get(next)
-        .is_some_and(|tag| matches!(&tag.kind, Kind::Close { name: other, .. } if other == name));
+    let closes = list.get(next).is_some_and(|tag| tag.closes(*name));
     match (inline, closes) {
         (None, true) => Some(next + 1),
         (Some(_), _) => Some(next),
