@@ -54,6 +54,16 @@ pub(super) enum RepairedLines {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
+/// A repair, unless it found nothing to do.
+fn mended(text: String, what: &'static str, count: usize, changed: RepairedLines) -> Mended {
+    let done = Done {
+        what,
+        count,
+        changed,
+    };
+    (count > 0).then_some((text, done))
+}
+
 const REPAIRS: [fn(&str) -> Mended; 11] = [
     line_ends::repair,
     spaces::remove_padding,
@@ -91,18 +101,8 @@ pub(super) fn has_wrapped_tags(done: &[Done]) -> bool {
 ///
 /// Used to tell a prefix that copying brought from lines that only look alike.
 fn is_structural(line: &str) -> bool {
-    const BEGINNINGS: [&str; 9] = [
-        "<<<<<",
-        "*** Begin Patch",
-        "--- ",
-        "diff --git ",
-        "@@ ",
-        "```",
-        "~~~",
-        "{",
-        ">>>>>",
-    ];
-    BEGINNINGS.iter().any(|mark| line.starts_with(mark))
+    const BEGINNINGS: &str = "<<<<<|*** Begin Patch|--- |diff --git |@@ |```|~~~|{|>>>>>";
+    BEGINNINGS.split('|').any(|mark| line.starts_with(mark))
         || (line.starts_with(['[', '*', '\\']) && tags::read(0, line).is_some())
 }
 

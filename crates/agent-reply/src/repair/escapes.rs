@@ -5,10 +5,10 @@
 
 use memchr::memmem;
 
-use super::{Done, Mended, RepairedLines};
+use super::{Mended, RepairedLines, copied, mended};
 use crate::code_fence::Fence;
 use crate::line::has_word;
-use crate::trim::{each_line, trim_end, trim_start};
+use crate::trim::{each_line, trim, trim_end, trim_start};
 
 /// Decodes a text in which every `<`, `&` and quote arrived as an entity.
 pub(super) fn repair_entities(text: &str) -> Mended {
@@ -26,12 +26,8 @@ pub(super) fn repair_entities(text: &str) -> Mended {
         return None;
     }
     let count = memchr::memchr_iter(b'&', &bytes[at..]).count();
-    let done = Done {
-        what: crate::repair::copied::ENTITIES,
-        count,
-        changed: RepairedLines::Everything,
-    };
-    Some((without_entities(text), done))
+    let plain = without_entities(text);
+    mended(plain, copied::ENTITIES, count, RepairedLines::Everything)
 }
 
 fn is_escaped_structure(line: &str) -> bool {
@@ -60,19 +56,16 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     if !shown {
         return None;
     }
-    let mended = without_backslashes(text)
+    let plain = without_backslashes(text)
         .split('\n')
         .map(|line| divider(line).unwrap_or(line))
         .collect::<Vec<_>>()
         .join("\n");
-    let pairs = text.split('\n').zip(mended.split('\n')).enumerate();
+    let pairs = text.split('\n').zip(plain.split('\n')).enumerate();
     let changed = pairs.filter(|(_, (before, after))| before != after);
-    let done = Done {
-        what: crate::repair::copied::BACKSLASHES,
-        count: text.len() - mended.len(),
-        changed: RepairedLines::Lines(changed.map(|(line, _)| line).collect()),
-    };
-    Some((mended, done))
+    let changed = RepairedLines::Lines(changed.map(|(line, _)| line).collect());
+    let count = text.len() - plain.len();
+    mended(plain, copied::BACKSLASHES, count, changed)
 }
 
 /// Removes the backslash before the tags of a text in which every tag arrived as `\[NAME ...]`.
@@ -81,33 +74,24 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
 /// one tag without a backslash shows that none was put there on the way.
 pub(super) fn repair_half_escaped_tags(text: &str) -> Mended {
     memmem::find(text.as_bytes(), b"\\[")?;
-    let mut changed = Vec::new();
-    for (number, line) in text.split('\n').enumerate() {
-        let line = trim_end(trim_start(line));
-        if line.starts_with('[') && super::is_structural(line) {
+    let mut plain = String::with_capacity(text.len());
+    let mut count = 0;
+    for line in text.split_inclusive('\n') {
+        let tag = trim(line);
+        if tag.starts_with('[') && super::is_structural(tag) {
             return None;
         }
-        let tag = line.strip_prefix('\\').unwrap_or_default();
+        let tag = tag.strip_prefix('\\').unwrap_or_default();
         let is_half = tag.starts_with('[') && tag.ends_with(']') && !tag.ends_with("\\]");
         if is_half && super::is_structural(tag) {
-            changed.push(number);
+            count += 1;
+            plain.push_str(&line.replacen('\\', "", 1));
+        } else {
+            plain.push_str(line);
         }
     }
-    let is_changed = |number: &usize| changed.contains(number);
-    let lines = text.split('\n').enumerate().map(|(number, line)| {
-        if is_changed(&number) {
-            line.replacen('\\', "", 1)
-        } else {
-            line.to_owned()
-        }
-    });
-    let mended = lines.collect::<Vec<_>>().join("\n");
-    let done = Done {
-        what: crate::repair::copied::BACKSLASHES,
-        count: changed.len(),
-        changed: RepairedLines::Nothing,
-    };
-    (!changed.is_empty()).then_some((mended, done))
+    let changed = RepairedLines::Nothing;
+    mended(plain, copied::BACKSLASHES, count, changed)
 }
 
 /// The divider of a SEARCH/REPLACE block that arrived as `\=======`.

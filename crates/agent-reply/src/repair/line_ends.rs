@@ -7,7 +7,7 @@
 
 use memchr::{memchr, memchr_iter, memmem};
 
-use super::{Done, Mended, RepairedLines};
+use super::{Mended, RepairedLines, mended};
 
 pub(super) fn repair(text: &str) -> Mended {
     const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
@@ -17,7 +17,7 @@ pub(super) fn repair(text: &str) -> Mended {
         return None;
     }
     let feeds = memchr_iter(b'\n', bytes).count();
-    let (mended, what) = if !has_returns {
+    let (plain, what) = if !has_returns {
         (
             text.replace(SEPARATORS, "\n"),
             "turned line separators into line ends",
@@ -32,12 +32,8 @@ pub(super) fn repair(text: &str) -> Mended {
     } else {
         return None;
     };
-    let done = Done {
-        what,
-        count: memchr_iter(b'\n', mended.as_bytes()).count(),
-        changed: RepairedLines::Nothing,
-    };
-    Some((mended, done))
+    let count = memchr_iter(b'\n', plain.as_bytes()).count();
+    mended(plain, what, count, RepairedLines::Nothing)
 }
 
 fn without_returns(text: &str) -> String {

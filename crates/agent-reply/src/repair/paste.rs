@@ -5,7 +5,7 @@
 //! only if a line was cut, and if what is repeated opens or closes more brackets than it closes or
 //! opens: a file that really said it twice would be out of balance.
 
-use super::{Done, Mended, RepairedLines, is_structural};
+use super::{Mended, RepairedLines, is_structural, mended};
 use crate::trim::trim_start;
 
 /// The shortest text without an end mark that is taken for a second copy.
@@ -38,12 +38,8 @@ fn twice(text: &str) -> Mended {
     if !certain || !copy.split('\n').any(is_structural) {
         return None;
     }
-    let done = Done {
-        what: "left out a second copy of the reply",
-        count: 1,
-        changed: RepairedLines::Nothing,
-    };
-    Some((format!("{copy}\n"), done))
+    let what = "left out a second copy of the reply";
+    mended(format!("{copy}\n"), what, 1, RepairedLines::Nothing)
 }
 
 fn overlap(text: &str, lines: &[&str]) -> Mended {
@@ -60,16 +56,14 @@ fn overlap(text: &str, lines: &[&str]) -> Mended {
         at += 1;
     };
     let is_reply = lines.iter().any(|line| is_structural(trim_start(line)));
-    is_reply.then(|| {
-        let done = Done {
-            what: "left out lines that two pasted parts share",
-            count: seam.len(),
-            changed: RepairedLines::Lines(vec![seam.start]),
-        };
-        let kept = [&lines[..seam.start], &lines[seam.end..]].concat();
-        let last_end = if text.ends_with('\n') { "\n" } else { "" };
-        (kept.join("\n") + last_end, done)
-    })
+    if !is_reply {
+        return None;
+    }
+    let what = "left out lines that two pasted parts share";
+    let changed = RepairedLines::Lines(vec![seam.start]);
+    let kept = [&lines[..seam.start], &lines[seam.end..]].concat();
+    let last_end = if text.ends_with('\n') { "\n" } else { "" };
+    mended(kept.join("\n") + last_end, what, seam.len(), changed)
 }
 
 /// Returns true if the lines from `before` up to `at` stand once more from `at` on.

@@ -5,7 +5,7 @@
 //! numbered list, an indented quotation) stays as it is.
 
 use super::gutter::{Divider, numbered_runs, without_line_numbers, without_number_lines};
-use super::{Done, Mended, RepairedLines, is_structural};
+use super::{Mended, RepairedLines, copied, is_structural, mended};
 use crate::trim::{each_line as lines_of, is_blank};
 
 pub(super) fn repair(text: &str) -> Mended {
@@ -17,22 +17,15 @@ pub(super) fn repair(text: &str) -> Mended {
             let plain = without_quote_marks(&lines, is_spaced_quotation(&lines))?;
             (plain, "removed the quote mark before every line")
         }
-        b'0'..=b'9' => (without_numbers(text)?, crate::repair::copied::LINE_NUMBERS),
+        b'0'..=b'9' => (without_numbers(text)?, copied::LINE_NUMBERS),
         b'+' if first.starts_with('+') => {
             (without_signs(text)?, "removed the `+` before every line")
         }
-        _ if first.starts_with(' ') => (
-            without_indentation(text)?,
-            crate::repair::copied::INDENTATION,
-        ),
+        _ if first.starts_with(' ') => (without_indentation(text)?, copied::INDENTATION),
         _ => return None,
     };
-    let done = Done {
-        what,
-        count: lines.len(),
-        changed: RepairedLines::Everything,
-    };
-    Some((lines.join("\n"), done))
+    let changed = RepairedLines::Everything;
+    mended(lines.join("\n"), what, lines.len(), changed)
 }
 
 /// Also takes the space after each mark, if every line has one, or where there is one if the text
@@ -46,13 +39,8 @@ pub(crate) fn without_quote_marks<'a>(lines: &[&'a str], is_spaced: bool) -> Opt
         let rest = |line: &&'a str| line.strip_prefix(' ').unwrap_or(line);
         return Some(bare.iter().map(rest).collect());
     }
-    let spaced: Option<Vec<&str>> = bare
-        .iter()
-        .map(|line| {
-            line.strip_prefix(' ')
-                .or_else(|| line.is_empty().then_some(""))
-        })
-        .collect();
+    let rest = |line: &&'a str| line.strip_prefix(' ').or(line.is_empty().then_some(""));
+    let spaced: Option<Vec<&str>> = bare.iter().map(rest).collect();
     Some(spaced.unwrap_or(bare))
 }
 
@@ -109,14 +97,11 @@ pub(super) fn repair_parts(text: &str) -> Mended {
             changed.push(at);
         }
     }
-    (!changed.is_empty()).then(|| {
-        let done = Done {
-            what: crate::repair::copied::BLOCK_NUMBERS,
-            count: changed.len(),
-            changed: RepairedLines::Lines(changed),
-        };
-        (lines.join("\n"), done)
-    })
+    if changed.is_empty() {
+        return None;
+    }
+    let (count, changed) = (changed.len(), RepairedLines::Lines(changed));
+    mended(lines.join("\n"), copied::BLOCK_NUMBERS, count, changed)
 }
 
 /// Beginnings of lines that mark a block with a body: a closing tag, a marker of SEARCH/REPLACE, a

@@ -8,7 +8,7 @@
 //! they may belong to a word. Marks of direction and whatever else nobody sees go from tags and
 //! markers, and from the ends of lines only if every line has them: some texts need them.
 
-use super::{Done, Mended, RepairedLines, is_structural};
+use super::{Mended, RepairedLines, copied, is_structural, mended};
 use crate::line::is_space;
 use crate::tags;
 use crate::trim::{each_line, is_blank, trim_start};
@@ -85,7 +85,7 @@ pub(super) fn remove_padding(text: &str) -> Mended {
     if !each_line(text).all(is_padded) || filled.take(ENOUGH).count() < ENOUGH {
         return None;
     }
-    by_line(text, crate::repair::copied::PADDING, |line, mended| {
+    by_line(text, copied::PADDING, |line, mended| {
         mended.push_str(line.trim_end_matches([' ', '\t']));
     })
 }
@@ -96,19 +96,15 @@ pub(super) fn restore_spaces(text: &str) -> Mended {
         return None;
     }
     let everywhere = !text.contains(' ') && text.contains(NO_BREAK);
-    by_line(
-        text,
-        crate::repair::copied::UNUSUAL_SPACES,
-        |line, mended| {
-            if line.is_ascii() {
-                mended.push_str(line);
-            } else if everywhere || (line.contains(NO_BREAK) && is_marker(line)) {
-                mended.extend(line.chars().map(|c| if c == NO_BREAK { ' ' } else { c }));
-            } else {
-                restore_line(line, mended);
-            }
-        },
-    )
+    by_line(text, copied::UNUSUAL_SPACES, |line, mended| {
+        if line.is_ascii() {
+            mended.push_str(line);
+        } else if everywhere || (line.contains(NO_BREAK) && is_marker(line)) {
+            mended.extend(line.chars().map(|c| if c == NO_BREAK { ' ' } else { c }));
+        } else {
+            restore_line(line, mended);
+        }
+    })
 }
 
 /// Returns true if a line with non-breaking spaces is a tag or a marker without them.
@@ -152,24 +148,20 @@ fn restore_line(line: &str, mended: &mut String) {
 
 /// Mends a text line by line, and remembers which lines came out different.
 fn by_line(text: &str, what: &'static str, mend: impl Fn(&str, &mut String)) -> Mended {
-    let mut mended = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     let mut lines = Vec::new();
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {
-            mended.push('\n');
+            plain.push('\n');
         }
-        let from = mended.len();
-        mend(line, &mut mended);
-        if mended[from..] != *line {
+        let from = plain.len();
+        mend(line, &mut plain);
+        if plain[from..] != *line {
             lines.push(number);
         }
     }
-    let done = Done {
-        what,
-        count: lines.len(),
-        changed: RepairedLines::Lines(lines),
-    };
-    (done.count > 0).then_some((mended, done))
+    let count = lines.len();
+    mended(plain, what, count, RepairedLines::Lines(lines))
 }
 
 fn is_invisible(c: char) -> bool {
