@@ -64,23 +64,22 @@ fn find_by(
     let (mut line, mut column) = (at, 0);
     let mut is_cut = false;
     loop {
-        let extent = quotes.measure(lines, (line, column));
+        let extent = quotes.measure(lines, (line, column))?;
         let text = quotes.straight(extent.text(lines, (line, column))?);
-        let is_closed = matches!(extent, JsonExtent::Closed(_));
         let found = match quotes.read(&text) {
             Some(value) => items_of(&value),
-            None if is_closed => sound_calls(&text, items_of),
+            None if extent.is_closed() => sound_calls(&text, items_of),
             None => None,
         };
-        match (&extent, found) {
-            (JsonExtent::Closed(_), Some(found)) => items.extend(found),
+        match (extent.ended_by, found) {
+            (JsonEnd::Bracket, Some(found)) => items.extend(found),
             (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
-            (JsonExtent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
+            (JsonEnd::Text, None) if is_ours(&text) => items.push(cut_off()),
             (_, None) if quotes == JsonQuotes::Curly && is_ours(&text) => items.push(unreadable()),
             _ => return None,
         }
-        is_cut |= !is_closed;
-        (line, column) = extent.end(lines);
+        is_cut |= !extent.is_closed();
+        (line, column) = extent.end;
         match rest_of(lines, line, column) {
             RestOfLine::Nothing => break,
             RestOfLine::Value(next) => column = next,
@@ -106,36 +105,35 @@ pub(super) fn begins(lines: &[&str], at: usize) -> bool {
 
 /// The line on which the value that begins here is closed.
 pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
-    match JsonQuotes::Straight.measure(lines, (at, 0)) {
-        JsonExtent::Closed((line, _)) => Some(line),
-        _ => None,
-    }
+    let extent = JsonQuotes::Straight.measure(lines, (at, 0))?;
+    extent.is_closed().then_some(extent.end.0)
 }
 
 /// A place: line and byte in it.
 type JsonPlace = (usize, usize);
 
-/// How a value ends.
-enum JsonExtent {
-    /// After its last bracket.
-    Closed(JsonPlace),
-    /// At the fence around it or at a tag, brackets missing.
-    Fenced(usize),
-    /// At the end of the text.
-    Open { lines: usize },
-    /// Nothing that JSON could be.
-    Invalid,
+/// What ends a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JsonEnd {
+    /// Its last bracket.
+    Bracket,
+    /// The fence around it or a tag, brackets missing.
+    Fence,
+    /// The end of the text.
+    Text,
+}
+
+/// The end of a value.
+struct JsonExtent {
+    ended_by: JsonEnd,
+    /// The place after the value; column 0 where it ends with a line.
+    end: JsonPlace,
 }
 
 impl JsonExtent {
     /// The text of the value that begins at `start`.
     fn text(&self, lines: &[&str], start: JsonPlace) -> Option<String> {
-        let (end_line, end_column) = match self {
-            Self::Closed(place) => *place,
-            Self::Fenced(line) => (*line, 0),
-            Self::Open { lines } => (*lines, 0),
-            Self::Invalid => return None,
-        };
+        let (end_line, end_column) = self.end;
         let mut text = String::new();
         for (index, line) in lines.iter().enumerate().take(end_line + 1).skip(start.0) {
             let from = if index == start.0 { start.1 } else { 0 };
@@ -152,14 +150,8 @@ impl JsonExtent {
         Some(text)
     }
 
-    /// The place after the value; column 0 where it ends with a line.
-    fn end(&self, lines: &[&str]) -> JsonPlace {
-        match self {
-            Self::Closed(place) => *place,
-            Self::Fenced(line) => (*line, 0),
-            Self::Open { lines } => (*lines, 0),
-            Self::Invalid => (lines.len(), 0),
-        }
+    fn is_closed(&self) -> bool {
+        self.ended_by == JsonEnd::Bracket
     }
 }
 
@@ -206,17 +198,18 @@ impl JsonQuotes {
         key.is_some_and(|key| self.is_quote(key) || (self == Self::Straight && key == '/'))
     }
 
-    /// Finds the end of the value that begins at `start`.
+    /// Finds the end of the value that begins at `start`, if it could be JSON.
     ///
     /// Goes by brackets and strings only, so that a value with faults is found too.
-    fn measure(self, lines: &[&str], start: JsonPlace) -> JsonExtent {
+    fn measure(self, lines: &[&str], start: JsonPlace) -> Option<JsonExtent> {
+        let ends = |ended_by, end| Some(JsonExtent { ended_by, end });
         let mut depth = 0_usize;
         let mut in_string = false;
         for (index, line) in lines.iter().enumerate().skip(start.0) {
             let from = if index == start.0 { start.1 } else { 0 };
             let is_outside = index > start.0 && !in_string;
             if is_outside && (code_fence::is_bare(line) || code_fence::is_tag(line)) {
-                return JsonExtent::Fenced(index);
+                return ends(JsonEnd::Fence, (index, 0));
             }
             let bytes = line.as_bytes();
             let mut at = from;
@@ -229,13 +222,13 @@ impl JsonQuotes {
                     b'{' | b'[' => {
                         depth += 1;
                         if depth > MAX_DEPTH {
-                            return JsonExtent::Invalid;
+                            return None;
                         }
                     }
                     b'}' | b']' => {
                         depth = depth.saturating_sub(1);
                         if depth == 0 {
-                            return JsonExtent::Closed((index, at + 1));
+                            return ends(JsonEnd::Bracket, (index, at + 1));
                         }
                     }
                     _ => {}
@@ -243,7 +236,7 @@ impl JsonQuotes {
                 at += 1;
             }
         }
-        JsonExtent::Open { lines: lines.len() }
+        ends(JsonEnd::Text, (lines.len(), 0))
     }
 
     /// A value with straight quotes.
@@ -316,10 +309,8 @@ fn sound_calls(
         if rest.starts_with(']') {
             break;
         }
-        let extent = JsonQuotes::Straight.measure(&[text], (0, at));
-        let JsonExtent::Closed((_, end)) = extent else {
-            return None;
-        };
+        let extent = JsonQuotes::Straight.measure(&[text], (0, at))?;
+        let end = extent.is_closed().then_some(extent.end.1)?;
         let call = &text[at..end];
         if !call.starts_with('{') || !keys.iter().any(|key| call.contains(key)) {
             return None;
@@ -353,7 +344,7 @@ fn items_of(value: &Value) -> Option<Vec<CandidateItem>> {
     match value {
         Value::Object(object) if object.contains_key("actions") => plan(object),
         Value::Object(object) => {
-            wrapped(object).or_else(|| call(object, CallShape::Alone).map(|item| vec![item]))
+            wrapped(object).or_else(|| Some(vec![item(&Call::read(object)?, CallShape::Alone)?]))
         }
         Value::Array(values) if !values.is_empty() => list(values),
         _ => None,
@@ -362,20 +353,14 @@ fn items_of(value: &Value) -> Option<Vec<CandidateItem>> {
 
 /// The calls in a message as the interfaces of chats wrap them.
 fn wrapped(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
-    const LISTS: [&str; 6] = [
-        "tool_calls",
-        "tool_uses",
-        "function_calls",
-        "functionCalls",
-        "content",
-        "parts",
-    ];
+    const LISTS: &str = "tool_calls tool_uses function_calls functionCalls content parts";
     if let Some(Value::Array(words)) = object.get("command")
         && is_shell_call(object, words)
     {
         return Some(vec![tools::item(&Call::certain("shell", object.clone()))]);
     }
-    let calls = LISTS.iter().find_map(|key| object.get(*key)?.as_array())?;
+    let mut lists = LISTS.split(' ');
+    let calls = lists.find_map(|key| object.get(key)?.as_array())?;
     list(calls)
 }
 
@@ -400,12 +385,12 @@ pub(super) fn data_end(lines: &[&str], at: usize) -> Option<usize> {
     if !begins(lines, at) {
         return None;
     }
-    let extent = JsonQuotes::Straight.measure(lines, (at, 0));
-    let JsonExtent::Closed((last, _)) = extent else {
+    let extent = JsonQuotes::Straight.measure(lines, (at, 0))?;
+    if !extent.is_closed() {
         return None;
-    };
+    }
     read_value(&extent.text(lines, (at, 0))?)?;
-    Some(last + 1)
+    Some(extent.end.0 + 1)
 }
 
 /// The calls of a list in which one may run something, and none is certain to be a call.
@@ -415,11 +400,7 @@ fn doubtful_items(value: &Value) -> Option<Vec<CandidateItem>> {
         Value::Array(values) => values,
         _ => return None,
     };
-    let calls: Option<Vec<Call<'_>>> = values
-        .iter()
-        .map(|value| value.as_object().and_then(Call::read))
-        .collect();
-    let calls = calls?;
+    let calls: Vec<Call<'_>> = values.iter().map(Call::in_value).collect::<Option<_>>()?;
     let may_be_meant = |call: &Call<'_>| call.is_doubtful() || call.is_certain(CallShape::Listed);
     (calls.iter().any(Call::is_doubtful) && calls.iter().all(may_be_meant))
         .then(|| calls.iter().map(tools::doubtful).collect())
@@ -432,39 +413,30 @@ fn list(values: &[Value]) -> Option<Vec<CandidateItem>> {
 
 /// The actions of a list, each for itself, if one of them is certainly a call.
 fn judged(values: &[Value], shape: CallShape) -> Option<Vec<CandidateItem>> {
-    let is_call = |value: &Value| value.as_object().and_then(Call::read).is_some();
     let is_text = |value: &Value| {
         let has = |key| value.get(key).is_some_and(Value::is_string);
-        (has("text") || has("thinking")) && !is_call(value)
+        has("text") || has("thinking")
     };
-    let actions: Vec<&Value> = values.iter().filter(|value| !is_text(value)).collect();
-    let is_certain = |value: &&Value| {
-        let call = value.as_object().and_then(Call::read);
-        call.is_some_and(|call| call.is_known() && call.is_certain(shape))
-    };
-    let may_be_record = |value: &&Value| {
-        let call = value.as_object().and_then(Call::read);
-        call.is_some_and(|call| call.may_be_record())
-    };
-    if actions.iter().any(may_be_record) {
+    let actions = values.iter().map(|value| (value, Call::in_value(value)));
+    let actions = actions.filter(|(value, call)| call.is_some() || !is_text(value));
+    let actions: Vec<(&Value, Option<Call<'_>>)> = actions.collect();
+    let calls = || actions.iter().filter_map(|(_, call)| call.as_ref());
+    if calls().any(Call::may_be_record) {
         // Beside one that tells of a call that was made, the others may do so too.
-        let calls = actions
-            .iter()
-            .filter_map(|value| Call::read(value.as_object()?));
-        return Some(calls.map(|call| tools::doubtful(&call)).collect());
+        return Some(calls().map(tools::doubtful).collect());
     }
-    if !actions.iter().any(is_certain) {
-        let each = actions.iter().map(|value| call(value.as_object()?, shape));
+    if !calls().any(|call| call.is_known() && call.is_certain(shape)) {
+        let each = actions.iter().map(|(_, call)| item(call.as_ref()?, shape));
         return each
             .collect::<Option<Vec<_>>>()
             .filter(|items| !items.is_empty());
     }
-    let item = |value: &&Value| match value.as_object().and_then(Call::read) {
-        Some(call) if !call.is_certain(shape) && call.is_doubtful() => tools::doubtful(&call),
-        Some(call) => tools::item(&call),
+    let each = actions.iter().map(|(value, call)| match call {
+        Some(call) if !call.is_certain(shape) && call.is_doubtful() => tools::doubtful(call),
+        Some(call) => tools::item(call),
         None => without_tool(value),
-    };
-    Some(actions.iter().map(item).collect())
+    });
+    Some(each.collect())
 }
 
 fn plan(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
@@ -486,13 +458,11 @@ fn plan(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
     if !speaks {
         return judged(actions, CallShape::Listed);
     }
-    let item = |action: &Value| {
-        let item = action
-            .as_object()
-            .and_then(|it| call(it, CallShape::InPlan));
+    let each = actions.iter().map(|action| {
+        let item = Call::in_value(action).and_then(|call| item(&call, CallShape::InPlan));
         item.unwrap_or_else(|| without_tool(action))
-    };
-    items.extend(actions.iter().map(item));
+    });
+    items.extend(each);
     Some(items)
 }
 
@@ -519,12 +489,11 @@ fn step_text(step: &Value) -> String {
     }
 }
 
-fn call(object: &Map<String, Value>, shape: CallShape) -> Option<CandidateItem> {
-    let call = Call::read(object)?;
+fn item(call: &Call<'_>, shape: CallShape) -> Option<CandidateItem> {
     if shape != CallShape::InPlan && call.may_be_record() {
-        return Some(tools::doubtful(&call));
+        return Some(tools::doubtful(call));
     }
-    call.is_certain(shape).then(|| tools::item(&call))
+    call.is_certain(shape).then(|| tools::item(call))
 }
 
 /// Returns true if the beginning of an unfinished value is clearly one of ours.

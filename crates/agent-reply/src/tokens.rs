@@ -109,15 +109,9 @@ fn mistral(text: &str) -> Vec<CandidateItem> {
     }
     match json::read_value(text.trim()) {
         Some(Value::Array(calls)) => {
-            let call = |value: &Value| {
-                value
-                    .as_object()
-                    .and_then(|call| Call::read(call).map(|it| tools::item(&it)))
-            };
-            calls
-                .iter()
-                .map(|value| call(value).unwrap_or_else(problem))
-                .collect()
+            let calls = calls.iter().map(Call::in_value);
+            let items = calls.map(|call| call.map_or_else(problem, |call| tools::item(&call)));
+            items.collect()
         }
         _ => vec![json_call(None, text)],
     }

@@ -181,22 +181,21 @@ pub(super) fn find<'e>(
     let element = Element::read(lines[at])?;
     let name = element.name.rsplit(':').next().unwrap_or_default();
     let path = shown_path(lines, at, &element);
-    let is_artifact = artifact(&element, "").is_some();
-    if is_artifact && element.is_empty {
-        return Some(BlockCandidate {
+    let empty = artifact(&element, "");
+    if element.is_empty {
+        return empty.map(|item| BlockCandidate {
             span: at..at + 1,
-            items: artifact(&element, "").into_iter().collect(),
+            items: vec![item],
             certainty: BlockCertainty::Whole,
         });
     }
     let is_call = match name {
-        _ if element.is_empty => false,
         "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
         | "boltAction" => true,
         "function" => element.attributes.starts_with('='),
         "tool" | "function_call" => element.attribute("name").is_some_and(tools::is_known),
         "file" | "antArtifact" | "artifact" | "source" => path.is_some(),
-        _ if is_artifact => true,
+        _ if empty.is_some() => true,
         name => name.contains('_') && tools::is_known(name) && element.attributes.is_empty(),
     };
     if !is_call {
@@ -280,9 +279,7 @@ fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Candidate
         "boltArtifact" => bolt_actions(inner),
         "boltAction" => vec![bolt_action(element, inner)],
         "execute_bash" | "bash_command" if !inner.trim_start().starts_with('<') => {
-            let mut parameters = Map::new();
-            parameters.insert("command".to_owned(), Value::from(value_text(inner)));
-            vec![tools::item(&Call::certain("run", parameters))]
+            vec![run(&value_text(inner))]
         }
         tool => vec![called(tool, elements(inner))],
     })
@@ -323,8 +320,7 @@ fn tool_call(inner: &str) -> Option<Vec<CandidateItem>> {
         let Some(value) = json::read_value(text) else {
             return Some(vec![problem("the JSON in it cannot be read")]);
         };
-        let call = value.as_object().and_then(Call::read);
-        return call.map(|call| vec![tools::item(&call)]);
+        return Call::in_value(&value).map(|call| vec![tools::item(&call)]);
     }
     let (name, body) = text.split_once("<arg_key>").unwrap_or((text, ""));
     if name.trim().contains(char::is_whitespace) || name.trim().is_empty() {
@@ -498,13 +494,14 @@ fn bolt_actions(inner: &str) -> Vec<CandidateItem> {
 fn bolt_action(element: &Element<'_>, inner: &str) -> CandidateItem {
     match (element.attribute("type"), element.attribute("filePath")) {
         (Some("file"), Some(path)) => file(path, inner, ContentSource::Command),
-        (Some("shell"), _) => {
-            let mut parameters = Map::new();
-            parameters.insert("command".to_owned(), Value::from(trim(inner)));
-            tools::item(&Call::certain("run", parameters))
-        }
+        (Some("shell"), _) => run(trim(inner)),
         _ => problem("a `boltAction` of this type cannot be done here"),
     }
+}
+
+fn run(script: &str) -> CandidateItem {
+    let parameters = Map::from_iter([("command".to_owned(), Value::from(script))]);
+    tools::item(&Call::certain("run", parameters))
 }
 
 fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {

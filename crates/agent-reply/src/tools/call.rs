@@ -61,6 +61,11 @@ impl Call<'static> {
 }
 
 impl<'a> Call<'a> {
+    /// Reads a value that is an object which names a tool.
+    pub(crate) fn in_value(value: &'a Value) -> Option<Self> {
+        Self::read(value.as_object()?)
+    }
+
     /// Reads an object that names a tool.
     pub(crate) fn read(object: &'a Map<String, Value>) -> Option<Self> {
         for key in ["function", "function_call", "functionCall"] {
