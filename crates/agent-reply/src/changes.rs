@@ -4,7 +4,7 @@ use super::candidate::BlockTrouble;
 use super::code_fence::Fence;
 use super::{diff, patch, search_replace};
 use crate::trim::is_blank;
-use agent_protocol::{Command, Edit, FileChange, RelPath};
+use agent_protocol::{Command, Edit, FileChange, PathProblem, RelPath};
 
 /// Returns true if the first line of a body opens a SEARCH/REPLACE block.
 ///
@@ -45,6 +45,14 @@ pub(super) fn patch(body: &str, path: Option<&RelPath>) -> Result<Vec<FileChange
     } else {
         diff::parse_body(body, path)
     }
+}
+
+/// The trouble with a patch that names a file which cannot be one of the workspace.
+pub(super) fn refused(problem: &PathProblem) -> BlockTrouble {
+    BlockTrouble::new(
+        format!("the patch cannot be used: {problem}"),
+        "name every file relative to the workspace",
+    )
 }
 
 fn looks_like_a_patch(body: &str) -> bool {

@@ -15,10 +15,6 @@
 //!
 //! One thing that is wrong makes the whole diff a problem: it is applied whole or not at all. Which
 //! of two names is meant is decided without looking at the workspace; see `name`.
-//!
-//! The header above the hunks of a file: its names, its modes, whether it moves.
-//!
-//! Goes through the lines of a diff, file by file.
 
 mod build;
 pub(super) mod hunk;
@@ -26,7 +22,6 @@ mod name;
 
 use agent_protocol::{Command, FileChange, RelPath};
 
-use hunk::ReadHunk;
 use name::HeaderName;
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
@@ -122,13 +117,8 @@ pub(super) fn parse_body(
 
 /// Returns true if a code block is there for the diff and not around the whole reply.
 fn is_of_diff(enclosure: &Enclosure<'_>, lines: &[&str], start: usize) -> bool {
-    let language = enclosure
-        .fence
-        .info
-        .split_whitespace()
-        .next()
-        .unwrap_or_default();
-    matches!(language, "diff" | "patch")
+    let language = enclosure.fence.info.split_whitespace().next();
+    matches!(language.unwrap_or_default(), "diff" | "patch")
         || lines[enclosure.line + 1..start]
             .iter()
             .all(|line| is_blank(line))
@@ -144,14 +134,13 @@ fn start_of(lines: &[&str], at: usize) -> usize {
 
 /// The file that the line above a diff names, for one whose header names none.
 fn named_above<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
-    let info = lines
-        .get(at)
-        .and_then(|line| code_fence::Fence::read(line))
-        .and_then(|fence| file_name::in_info(fence.info));
-    info.or_else(|| {
-        filled_above(lines, at)
-            .and_then(|line| file_name::alone(line).or_else(|| file_name::in_sentence(line)))
-    })
+    let fence = lines.get(at).and_then(|line| Fence::read(line));
+    fence
+        .and_then(|fence| file_name::in_info(fence.info))
+        .or_else(|| {
+            let line = filled_above(lines, at)?;
+            file_name::alone(line).or_else(|| file_name::in_sentence(line))
+        })
 }
 
 fn not_a_diff(lines: &[&str]) -> BlockTrouble {
@@ -208,11 +197,6 @@ impl Header<'_> {
 /// Reads the header that begins on the line `at`; gives the line after it.
 fn read_header<'a>(lines: &[&'a str], mut at: usize, header: &mut Header<'a>) -> usize {
     while let Some(line) = lines.get(at) {
-        let next = |start: &str| {
-            lines
-                .get(at + 1)
-                .is_some_and(|line| line.starts_with(start))
-        };
         if let Some(rest) = line.strip_prefix("diff --git ") {
             // Another file: this one has no hunks.
             if header.git.is_some() {
@@ -225,7 +209,8 @@ fn read_header<'a>(lines: &[&'a str], mut at: usize, header: &mut Header<'a>) ->
             }
             header.index = Some(rest.trim());
         } else if let Some(rest) = line.strip_prefix("--- ") {
-            if header.old.is_some() || !(next("+++ ") || next("@@")) {
+            let has_rest = follows(lines, at + 1, "+++ ") || follows(lines, at + 1, "@@");
+            if header.old.is_some() || !has_rest {
                 break;
             }
             header.old = Some(name::read(rest));
@@ -245,9 +230,8 @@ fn read_header<'a>(lines: &[&'a str], mut at: usize, header: &mut Header<'a>) ->
             break;
         }
         at += 1;
-        let is_reversed = header.old.is_none()
-            && lines.get(at).is_some_and(|line| line.starts_with("--- "))
-            && lines.get(at + 1).is_some_and(|line| line.starts_with("@@"));
+        let is_reversed =
+            header.old.is_none() && follows(lines, at, "--- ") && follows(lines, at + 1, "@@");
         if header.new.is_some() && !is_reversed {
             break;
         }
@@ -382,9 +366,7 @@ impl<'a> DiffReader<'a> {
             if !is_hunk || files.is_empty() {
                 let mut file = FileDiff::default();
                 self.at = read_header(self.lines, self.at, &mut file.header);
-                if let Some(trouble) = file.header.trouble.take() {
-                    file.trouble = Some(trouble);
-                }
+                file.trouble = file.header.trouble.take();
                 files.push(file);
             }
             let before = self.at;
@@ -402,13 +384,8 @@ impl<'a> DiffReader<'a> {
     fn hunks(&mut self, file: &mut FileDiff<'a>) {
         self.skip_to_hunk();
         self.hunk_without_header(file);
-        while self
-            .lines
-            .get(self.at)
-            .is_some_and(|line| line.starts_with("@@"))
-        {
-            let read: ReadHunk =
-                hunk::read(self.lines, self.at, self.fence.as_ref(), self.is_enclosed);
+        while follows(self.lines, self.at, "@@") {
+            let read = hunk::read(self.lines, self.at, self.fence.as_ref(), self.is_enclosed);
             self.at = read.end;
             self.is_complete = read.is_complete;
             match read.hunk {
@@ -437,11 +414,7 @@ impl<'a> DiffReader<'a> {
     /// Passes over blank lines if a hunk follows them.
     fn skip_to_hunk(&mut self) {
         let next = code_fence::skip_blank(self.lines, self.at);
-        if self
-            .lines
-            .get(next)
-            .is_some_and(|line| line.starts_with("@@"))
-        {
+        if follows(self.lines, next, "@@") {
             self.at = next;
         }
     }

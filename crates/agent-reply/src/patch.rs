@@ -16,14 +16,8 @@
 //! an end line. One thing that is wrong makes the whole patch a problem, because a patch is applied
 //! whole or not at all.
 //!
-//! The lines of an envelope that begin with three stars.
-//!
-//! Where envelopes end.
-//!
 //! The search for an end line may go far and in vain, from one begin after the other. What it learned
 //! is kept: no stretch is searched twice.
-//!
-//! The files of an envelope and their hunks.
 
 use std::ops::Range;
 
@@ -33,7 +27,7 @@ use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateIt
 use crate::code_fence::Fence;
 use crate::diff::hunk::{has_turned_mark, turned_mark};
 use crate::trim::{filled_above, is_blank, trim, trim_start};
-use crate::{code_fence, work, workspace_root};
+use crate::{changes, code_fence, work, workspace_root};
 
 /// The patch that begins on the line `at`; `ends` is what is known of lines with the same end.
 pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<BlockCandidate> {
@@ -41,9 +35,7 @@ pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<BlockCa
         return None;
     }
     let envelope = ends.envelope(lines, at);
-    let heredoc = at
-        .checked_sub(1)
-        .and_then(|above| Heredoc::read(lines[above]));
+    let heredoc = Heredoc::above(lines, at);
     let start = if heredoc.is_some() { at - 1 } else { at };
     let directory = heredoc.as_ref().map_or("", |heredoc| &heredoc.directory);
     let read = read_files(lines, &envelope, directory);
@@ -92,9 +84,7 @@ pub(super) fn parse_body(body: &str) -> Result<Vec<FileChange>, BlockTrouble> {
         let mut envelope = ends.envelope(&lines, at);
         // The end of the body is as good as the end line.
         envelope.closed |= envelope.body.end == lines.len();
-        let heredoc = at
-            .checked_sub(1)
-            .and_then(|above| Heredoc::read(lines[above]));
+        let heredoc = Heredoc::above(&lines, at);
         let directory = heredoc.as_ref().map_or("", |heredoc| &heredoc.directory);
         let read = read_files(&lines, &envelope, directory);
         changes.extend(read.changes?);
@@ -139,8 +129,9 @@ struct Heredoc<'a> {
 }
 
 impl<'a> Heredoc<'a> {
-    fn read(line: &'a str) -> Option<Self> {
-        let (command, tag) = line.split_once("<<")?;
+    /// Reads the line above the one at which a patch begins.
+    fn above(lines: &[&'a str], at: usize) -> Option<Self> {
+        let (command, tag) = lines[at.checked_sub(1)?].split_once("<<")?;
         if !command.contains("apply_patch") && !command.contains("applypatch") {
             return None;
         }
@@ -171,12 +162,7 @@ fn path_of(directory: &str, name: &str) -> Result<RelPath, BlockTrouble> {
     } else {
         RelPath::parse(&format!("{directory}/{name}"))
     };
-    parsed.map_err(|refused| {
-        BlockTrouble::new(
-            format!("the patch cannot be used: {refused}"),
-            "name every file relative to the workspace",
-        )
-    })
+    parsed.map_err(|problem| changes::refused(&problem))
 }
 
 fn empty() -> BlockTrouble {
@@ -221,20 +207,18 @@ fn directive(line: &str) -> Option<Directive<'_>> {
     }
     let (words, name) = text.split_once(':')?;
     let (words, name) = (words.trim_end(), name.trim());
-    let is = |expected: &str| words.eq_ignore_ascii_case(expected);
-    if name.is_empty() {
-        None
-    } else if is("Add File") {
-        Some(Directive::Add(name))
-    } else if is("Delete File") {
-        Some(Directive::Delete(name))
-    } else if is("Update File") {
-        Some(Directive::Update(name))
-    } else if is("Move to") {
-        Some(Directive::MoveTo(name))
-    } else {
-        None
-    }
+    let named = [
+        ("Add File", Directive::Add(name)),
+        ("Delete File", Directive::Delete(name)),
+        ("Update File", Directive::Update(name)),
+        ("Move to", Directive::MoveTo(name)),
+    ];
+    let found = named
+        .into_iter()
+        .find(|(known, _)| words.eq_ignore_ascii_case(known));
+    found
+        .map(|(_, directive)| directive)
+        .filter(|_| !name.is_empty())
 }
 
 /// The code block in which the content of a new file stands, with its fences; `at` is the line under
@@ -465,17 +449,14 @@ impl<'a> PatchFiles<'a> {
     }
 
     fn file(&mut self, line: &'a str) -> Option<Result<FileChange, BlockTrouble>> {
-        let next = directive(line)?;
-        match next {
-            Directive::Add(_) | Directive::Delete(_) | Directive::Update(_) => self.at += 1,
+        let (read, name): (fn(&mut Self, &str) -> _, _) = match directive(line)? {
+            Directive::Add(name) => (Self::added, name),
+            Directive::Delete(name) => (Self::deleted, name),
+            Directive::Update(name) => (Self::updated, name),
             _ => return None,
-        }
-        Some(match next {
-            Directive::Add(name) => self.added(name),
-            Directive::Delete(name) => self.deleted(name),
-            Directive::Update(name) => self.updated(name),
-            _ => return None,
-        })
+        };
+        self.at += 1;
+        Some(read(self, name))
     }
 
     fn deleted(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {

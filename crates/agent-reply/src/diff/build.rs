@@ -2,9 +2,9 @@
 
 use agent_protocol::{FileChange, Hunk, HunkLine, RelPath};
 
-use super::name::{self, FirstDirectories};
+use super::name::{self, FirstDirectories, HeaderName};
 use super::{BlockTrouble, FileDiff, Header, unified_hint};
-use crate::workspace_root;
+use crate::{changes, workspace_root};
 
 /// All changes of a diff below a line that may name its file, or the first thing that is wrong with it.
 ///
@@ -17,7 +17,7 @@ pub(super) fn changes_below(
     let is_other = |file: &FileDiff<'_>| {
         let names = names(&file.header, &directories).unwrap_or_default();
         let agrees = |name: &str| above.is_some_and(|above| agreed(name, above).is_ok());
-        names.shown().is_some_and(|name| !agrees(name))
+        names.file.is_some_and(|name| !agrees(&name))
     };
     let path = above.filter(|_| !files.iter().any(is_other));
     changes(files, path)
@@ -60,7 +60,7 @@ fn change(
         (_, Some(_)) if is_one && !is_moved => HeaderNames::default(),
         (names, _) => names?,
     };
-    let target = match (names.shown(), path) {
+    let target = match (names.file.as_deref(), path) {
         (None, None) => return Err(no_name()),
         (None, Some(path)) => path.clone(),
         (Some(name), None) => parse(name)?,
@@ -102,20 +102,14 @@ enum Side {
 }
 
 fn side(header: &Header<'_>, hunks: &[Hunk]) -> Side {
-    let is_null =
-        |name: &Option<name::HeaderName>| name.as_ref().is_some_and(name::HeaderName::is_null);
-    let is_absent =
-        |name: &Option<name::HeaderName>| name.as_ref().is_some_and(|name| name.is_absent);
     let all = |test: fn(&HunkLine) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).all(test);
-    if header.added
-        || is_null(&header.old)
-        || (is_absent(&header.old) && all(|line| line.before().is_none()))
-    {
+    let is_missing = |name: &Option<HeaderName>, is_other_side: fn(&HunkLine) -> bool| {
+        let name = name.as_ref();
+        name.is_some_and(|name| name.is_null() || (name.is_absent && all(is_other_side)))
+    };
+    if header.added || is_missing(&header.old, |line| line.before().is_none()) {
         Side::Added
-    } else if header.deleted
-        || is_null(&header.new)
-        || (is_absent(&header.new) && all(|line| line.after().is_none()))
-    {
+    } else if header.deleted || is_missing(&header.new, |line| line.after().is_none()) {
         Side::Deleted
     } else {
         Side::Both
@@ -157,12 +151,6 @@ struct HeaderNames {
     file: Option<String>,
     /// Where it goes, if it moves or is copied.
     moved: Option<String>,
-}
-
-impl HeaderNames {
-    fn shown(&self) -> Option<&str> {
-        self.file.as_deref()
-    }
 }
 
 /// The first directories of the files that have two names.
@@ -273,12 +261,7 @@ fn agreed(name: &str, path: &RelPath) -> Result<RelPath, BlockTrouble> {
 }
 
 fn parse(name: &str) -> Result<RelPath, BlockTrouble> {
-    RelPath::parse(&workspace_root::relative(name)).map_err(|refused| {
-        BlockTrouble::new(
-            format!("the patch cannot be used: {refused}"),
-            "name every file relative to the workspace",
-        )
-    })
+    RelPath::parse(&workspace_root::relative(name)).map_err(|problem| changes::refused(&problem))
 }
 
 fn no_name() -> BlockTrouble {

@@ -3,7 +3,7 @@
 use agent_protocol::{Hunk, HunkLine};
 
 use super::super::code_fence::{self, Fence};
-use super::{BlockTrouble, name, unified_hint};
+use super::{BlockTrouble, follows, name, unified_hint};
 use crate::trim::{is_blank, trim_end};
 
 /// A block as it was read.
@@ -180,12 +180,8 @@ fn start_and_count(text: &str) -> Option<(u32, u32)> {
 /// The words of a header without numbers: a line that stands above the place.
 fn anchor(header: &str) -> Vec<String> {
     let text = header.trim_matches('@').trim();
-    let is_word = text.contains(char::is_alphanumeric);
-    if is_word {
-        vec![text.to_owned()]
-    } else {
-        Vec::new()
-    }
+    let words = Some(text).filter(|text| text.contains(char::is_alphanumeric));
+    words.into_iter().map(str::to_owned).collect()
 }
 
 /// Where the hunk ends if its counts fit the marks of its lines.
@@ -205,7 +201,7 @@ fn end_by_counts(lines: &[&str], start: usize, range: &Range) -> Option<usize> {
         }
         at += 1;
     }
-    while lines.get(at).is_some_and(|line| line.starts_with('\\')) {
+    while follows(lines, at, "\\") {
         at += 1;
     }
     (!swallowed_header(lines, start, at)).then_some(at)
@@ -223,12 +219,11 @@ fn swallowed_header(lines: &[&str], start: usize, end: usize) -> bool {
 
 /// Returns true if the header of another file stands here.
 fn is_header(lines: &[&str], at: usize) -> bool {
-    are_names(lines, at) && (lines.get(at + 2)).is_some_and(|line| line.starts_with("@@"))
+    are_names(lines, at) && follows(lines, at + 2, "@@")
 }
 
 fn are_names(lines: &[&str], at: usize) -> bool {
-    let starts = |at: usize, text: &str| lines.get(at).is_some_and(|line| line.starts_with(text));
-    starts(at, "--- ") && starts(at + 1, "+++ ")
+    follows(lines, at, "--- ") && follows(lines, at + 1, "+++ ")
 }
 
 /// Returns true if the end of a mail stands here: `-- ` over a version, `2.47.3` or `cgit v1.2.3`.
@@ -327,11 +322,7 @@ impl HunkWalk<'_> {
         line.starts_with("@@")
             || line.starts_with("diff --git ")
             || super::is_mail(line)
-            || (line.starts_with("Index: ")
-                && self
-                    .lines
-                    .get(index + 1)
-                    .is_some_and(|next| next.starts_with("=====")))
+            || (line.starts_with("Index: ") && follows(self.lines, index + 1, "====="))
             || self.fence.is_some_and(|fence| fence.is_closed_by(line))
             || (line.starts_with('[') && code_fence::is_tag(line))
             || (self.begins_file)(self.lines, index)
@@ -351,14 +342,9 @@ fn content(lines: &[&str]) -> Hunk {
     for line in lines {
         let read = match line.as_bytes().first() {
             Some(b'\\') => {
-                match hunk.lines.last() {
-                    Some(HunkLine::Remove(_)) => hunk.old_without_newline = true,
-                    Some(HunkLine::Add(_)) => hunk.new_without_newline = true,
-                    _ => {
-                        hunk.old_without_newline = true;
-                        hunk.new_without_newline = true;
-                    }
-                }
+                let last = hunk.lines.last();
+                hunk.old_without_newline |= !matches!(last, Some(HunkLine::Add(_)));
+                hunk.new_without_newline |= !matches!(last, Some(HunkLine::Remove(_)));
                 continue;
             }
             Some(b'+') => HunkLine::Add(line[1..].to_owned()),
