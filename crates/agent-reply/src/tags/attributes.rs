@@ -9,6 +9,7 @@
 //! value may contain quotes of its own. Names are compared without letter case and without `_`
 //! and `-`: `startLine`, `start_line` and `START-LINE` are one.
 
+use crate::line::has_word;
 use crate::work;
 
 /// The attributes of one tag that nobody has asked for yet.
@@ -45,7 +46,7 @@ pub(super) struct Attribute {
 }
 
 /// Attributes that may stand without a value, and then mean yes.
-const FLAGS: [&str; 5] = ["regex", "casesensitive", "numbered", "isregex", "matchcase"];
+const FLAGS: &str = "regex casesensitive numbered isregex matchcase";
 
 impl Attributes {
     /// Reads what stands between the name of a tag and its closing bracket.
@@ -119,15 +120,13 @@ impl Attributes {
     }
 
     /// Takes the value of the first of these names that is there; the names are written plain.
-    pub(super) fn take(&mut self, names: &[&str]) -> Option<String> {
-        self.take_attribute(names)?
-            .value
-            .or_else(|| Some(String::new()))
+    pub(super) fn take(&mut self, names: &str) -> Option<String> {
+        Some(self.take_attribute(names)?.value.unwrap_or_default())
     }
 
     /// Takes a yes or no: an attribute without a value says yes, one that is not there no, and a
     /// value that is neither is given back.
-    pub(super) fn take_flag(&mut self, names: &[&str]) -> Result<bool, String> {
+    pub(super) fn take_flag(&mut self, names: &str) -> Result<bool, String> {
         let Some(attribute) = self.take_attribute(names) else {
             return Ok(false);
         };
@@ -139,33 +138,29 @@ impl Attributes {
         }
     }
 
-    fn take_attribute(&mut self, names: &[&str]) -> Option<Attribute> {
+    /// The place of the first of these names that is there.
+    fn place(&self, names: &str) -> Option<usize> {
+        let mut names = names.split(' ');
+        names.find_map(|name| self.left.iter().position(|it| it.name == name))
+    }
+
+    fn take_attribute(&mut self, names: &str) -> Option<Attribute> {
         work::count(self.left.len());
-        let place = names
-            .iter()
-            .find_map(|name| self.left.iter().position(|it| it.name == *name))?;
+        let place = self.place(names)?;
         let attribute = self.left.remove(place);
         self.taken.extend(attribute.value.clone());
         Some(attribute)
     }
 
     /// Takes every value that has one of these names, in the order of the tag.
-    pub(super) fn take_all(&mut self, names: &[&str]) -> Vec<String> {
-        let all = std::mem::take(&mut self.left);
-        let (taken, left): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|it| names.contains(&it.name.as_str()));
-        self.left = left;
-        let values = taken.into_iter();
-        values.map(|it| it.value.unwrap_or_default()).collect()
+    pub(super) fn take_all(&mut self, names: &str) -> Vec<String> {
+        let taken = self.left.extract_if(.., |it| has_word(names, &it.name));
+        taken.map(|it| it.value.unwrap_or_default()).collect()
     }
 
     /// Looks at a value without taking it.
-    pub(super) fn peek(&self, names: &[&str]) -> Option<&str> {
-        let found = names
-            .iter()
-            .find_map(|name| self.left.iter().find(|it| it.name == *name))?;
-        found.value.as_deref()
+    pub(super) fn peek(&self, names: &str) -> Option<&str> {
+        self.left[self.place(names)?].value.as_deref()
     }
 
     /// Attributes that no command took.
@@ -257,7 +252,7 @@ fn ends_value(rest: &str) -> bool {
     word > 0
         && (after.starts_with('=')
             || (next[word..].chars().next().is_none_or(is_separator)
-                && FLAGS.contains(&plain(&next[..word]).as_str())))
+                && has_word(FLAGS, &plain(&next[..word]))))
 }
 
 #[cfg(test)]
@@ -344,7 +339,7 @@ mod tests {
     #[test]
     fn takes_every_value_of_a_kind() {
         let mut attributes = Attributes::read("path=a x=1 file=b path=c");
-        assert_eq!(attributes.take_all(&["path", "file"]), ["a", "b", "c"]);
+        assert_eq!(attributes.take_all("path file"), ["a", "b", "c"]);
         assert_eq!(attributes.unknown(), ["x"]);
     }
 

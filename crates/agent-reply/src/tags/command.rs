@@ -41,7 +41,7 @@ impl Opening {
     /// Reads the attributes of a tag.
     pub(crate) fn read(name: Name, attributes: &str) -> Self {
         let mut attributes = Attributes::read(attributes);
-        let mark = attributes.take(&["end"]).filter(|mark| !mark.is_empty());
+        let mark = attributes.take("end").filter(|mark| !mark.is_empty());
         Self {
             name,
             attributes,
@@ -116,32 +116,15 @@ pub(crate) fn build(opening: Opening, lines: Option<&[&str]>, around: Around<'_>
     }
 }
 
-const PATH: &[&str] = &["path", "file", "filename", "filepath", "target"];
-const SCRIPT: &[&str] = &["command", "cmd", "script"];
-const WORKING_DIRECTORY: &[&str] = &[
-    "cwd",
-    "workdir",
-    "workingdirectory",
-    "workingdir",
-    "dir",
-    "directory",
-];
-const FROM: &[&str] = &["from", "path", "source", "src", "old", "oldpath"];
-const TO: &[&str] = &[
-    "to",
-    "destination",
-    "dest",
-    "dst",
-    "new",
-    "newpath",
-    "target",
-];
-const PATHS: &[&str] = &[
-    "path", "paths", "file", "files", "filename", "filepath", "target", "glob",
-];
-const DIRECTORY: &[&str] = &["path", "paths", "dir", "directory", "folder", "file"];
-const START: &[&str] = &["startline", "start", "from", "fromline", "line"];
-const END: &[&str] = &["endline", "to", "toline", "stop"];
+const PATH: &str = "path file filename filepath target";
+const SCRIPT: &str = "command cmd script";
+const WORKING_DIRECTORY: &str = "cwd workdir workingdirectory workingdir dir directory";
+const FROM: &str = "from path source src old oldpath";
+const TO: &str = "to destination dest dst new newpath target";
+const PATHS: &str = "path paths file files filename filepath target glob";
+const DIRECTORY: &str = "path paths dir directory folder file";
+const START: &str = "startline start from fromline line";
+const END: &str = "endline to toline stop";
 
 struct Tag<'a> {
     name: Name,
@@ -202,7 +185,7 @@ impl Tag<'_> {
             Name::ReadFile => self.read(),
             Name::ListFiles => Ok(Command::ListFiles {
                 path: self.places(DIRECTORY)?,
-                glob: self.attributes.take(&["glob", "pattern"]),
+                glob: self.attributes.take("glob pattern"),
             }),
             Name::SearchText => self.search(),
             Name::Outline => self.outline(),
@@ -251,14 +234,7 @@ impl Tag<'_> {
     }
 
     fn insert(&mut self) -> Result<Command, BlockTrouble> {
-        const LINE: &[&str] = &[
-            "line",
-            "afterline",
-            "after",
-            "insertline",
-            "startline",
-            "at",
-        ];
+        const LINE: &str = "line afterline after insertline startline at";
         let path = self.path()?;
         let line = match self.attributes.take(LINE) {
             None => return Err(self.trouble("`line` is missing")),
@@ -287,7 +263,7 @@ impl Tag<'_> {
     fn read(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.files()?;
         let (start_line, end_line) = self.range()?;
-        let numbered = self.flag(&["numbered", "linenumbers", "numbers"])?;
+        let numbered = self.flag("numbered linenumbers numbers")?;
         Ok(Command::ReadFile {
             path,
             start_line,
@@ -299,17 +275,17 @@ impl Tag<'_> {
     fn search(&mut self) -> Result<Command, BlockTrouble> {
         let pattern = self
             .attributes
-            .take(&["pattern", "query", "text", "search"])
+            .take("pattern query text search")
             .unwrap_or_else(|| self.words());
         if pattern.is_empty() {
             return Err(self.trouble("`pattern` is missing"));
         }
         Ok(Command::SearchText {
             pattern,
-            path: self.places(&["path", "paths", "searchpath", "dir", "directory", "file"])?,
-            glob: self.attributes.take(&["glob", "include", "files"]),
-            regex: self.flag(&["regex", "isregex", "regexp"])?,
-            case_sensitive: self.flag(&["casesensitive", "matchcase"])?,
+            path: self.places("path paths searchpath dir directory file")?,
+            glob: self.attributes.take("glob include files"),
+            regex: self.flag("regex isregex regexp")?,
+            case_sensitive: self.flag("casesensitive matchcase")?,
             context: self.context()?,
         })
     }
@@ -322,7 +298,7 @@ impl Tag<'_> {
     }
 
     fn context(&mut self) -> Result<u32, BlockTrouble> {
-        let Some(text) = (self.attributes).take(&["context", "contextlines", "c"]) else {
+        let Some(text) = (self.attributes).take("context contextlines c") else {
             return Ok(0);
         };
         let number = text.trim().parse();
@@ -330,7 +306,7 @@ impl Tag<'_> {
     }
 
     fn run(&mut self) -> Result<Command, BlockTrouble> {
-        let timeout = match self.attributes.take(&["timeout", "timeoutseconds"]) {
+        let timeout = match self.attributes.take("timeout timeoutseconds") {
             Some(text) => Some(seconds(&text).ok_or_else(|| {
                 self.trouble(format!("`timeout=\"{text}\"` is not a number of seconds"))
             })?),
@@ -375,6 +351,11 @@ fn unusable(problem: &PathProblem) -> BlockTrouble {
     )
 }
 
+/// The first of several names, which messages use.
+fn first_name(names: &str) -> &str {
+    names.split(' ').next().unwrap_or_default()
+}
+
 /// `60`, `60s` or `2m`, in seconds.
 fn seconds(text: &str) -> Option<u32> {
     let text = text.trim();
@@ -403,10 +384,10 @@ impl Tag<'_> {
         self.path_named(PATH)
     }
 
-    fn path_named(&mut self, names: &[&str]) -> Result<RelPath, BlockTrouble> {
+    fn path_named(&mut self, names: &str) -> Result<RelPath, BlockTrouble> {
         match self.taken_path(names) {
             Some(text) => self.checked(&text),
-            None => Err(self.trouble(format!("`{}` is missing", names[0]))),
+            None => Err(self.trouble(format!("`{}` is missing", first_name(names)))),
         }
     }
 
@@ -451,7 +432,7 @@ impl Tag<'_> {
     }
 
     /// The value of an attribute that names a place, without what a page made of it.
-    fn taken_path(&mut self, names: &[&str]) -> Option<String> {
+    fn taken_path(&mut self, names: &str) -> Option<String> {
         let text = self.attributes.take(names)?;
         Some(self.unlinked(text))
     }
@@ -473,7 +454,7 @@ impl Tag<'_> {
     }
 
     /// Files and directories, where none means the whole workspace.
-    fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, BlockTrouble> {
+    fn places(&mut self, names: &str) -> Result<Option<Selection>, BlockTrouble> {
         match self.taken_path(names) {
             Some(text) => Selection::parse_directory(&workspace_root::relative(&text))
                 .map_err(|problem| self.trouble(problem.to_string())),
@@ -492,7 +473,7 @@ impl Tag<'_> {
 
     /// The lines that are meant, from 1: `start_line` and `end_line`, or `lines="3-7"`.
     fn range(&mut self) -> Result<(Option<u32>, Option<u32>), BlockTrouble> {
-        let (start, end) = match self.attributes.take(&["lines", "range", "linerange"]) {
+        let (start, end) = match self.attributes.take("lines range linerange") {
             Some(range) => {
                 let (start, end) = range
                     .split_once(['-', ':', ','])
@@ -519,9 +500,9 @@ impl Tag<'_> {
         Ok((start, end))
     }
 
-    fn number(&mut self, names: &[&str]) -> Result<Option<u32>, BlockTrouble> {
+    fn number(&mut self, names: &str) -> Result<Option<u32>, BlockTrouble> {
         match self.attributes.take(names) {
-            Some(text) => self.parsed(names[0], &text).map(Some),
+            Some(text) => self.parsed(first_name(names), &text).map(Some),
             None => Ok(None),
         }
     }
@@ -537,7 +518,7 @@ impl Tag<'_> {
         })
     }
 
-    fn flag(&mut self, names: &[&str]) -> Result<bool, BlockTrouble> {
+    fn flag(&mut self, names: &str) -> Result<bool, BlockTrouble> {
         let flag = self.attributes.take_flag(names);
         flag.map_err(|name| self.trouble(format!("`{name}` is `true` or `false`")))
     }
@@ -570,9 +551,7 @@ impl Tag<'_> {
     fn summary(&mut self) -> String {
         match self.words() {
             words if words.is_empty() => {
-                let given = self
-                    .attributes
-                    .take(&["summary", "message", "text", "output"]);
+                let given = self.attributes.take("summary message text output");
                 given.unwrap_or_default().trim().to_owned()
             }
             words => words,

@@ -18,33 +18,21 @@ const PLACES: &str = "\
     stop target to";
 
 /// Names with the values that ask for what is done anyway.
-const AS_DONE: &[(&str, &[&str])] = &[
-    ("charset", UTF_8),
-    ("confirm", YES),
-    ("create", YES),
-    ("createdirectories", YES),
-    ("createdirs", YES),
-    ("createifmissing", YES),
-    ("createparents", YES),
-    ("encoding", UTF_8),
-    ("force", YES),
-    ("makedirs", YES),
-    ("mkdir", YES),
-    ("mkdirs", YES),
+const AS_DONE: [(&str, &[&str]); 6] = [
+    (
+        "confirm create createdirectories createdirs createifmissing createparents force makedirs \
+         mkdir mkdirs overwrite parents",
+        &["", "1", "true", "yes"],
+    ),
+    ("charset encoding", &["utf-8", "utf8", "ascii", "us-ascii"]),
     (
         "mode",
         &["create", "new", "overwrite", "replace", "w", "write"],
     ),
-    ("overwrite", YES),
-    ("parents", YES),
-    ("position", &["after", "below"]),
+    ("position where", &["after", "below"]),
     ("shell", &["bash", "sh"]),
     ("type", &["bash", "command", "file", "sh", "shell", "text"]),
-    ("where", &["after", "below"]),
 ];
-
-const YES: &[&str] = &["", "1", "true", "yes"];
-const UTF_8: &[&str] = &["utf-8", "utf8", "ascii", "us-ascii"];
 
 /// The attributes without which a command may do something else, as they were written.
 pub(super) fn meaningful(name: Name, attributes: &Attributes) -> Vec<&str> {
@@ -66,5 +54,5 @@ fn is_as_done(name: &str, value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     AS_DONE
         .iter()
-        .any(|(known, values)| *known == name && values.contains(&value.as_str()))
+        .any(|(names, values)| has_word(names, name) && values.contains(&value.as_str()))
 }
