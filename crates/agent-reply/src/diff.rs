@@ -269,13 +269,8 @@ fn extended(line: &str, header: &mut Header<'_>) -> bool {
     } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
         header.wrong("the patch changes a binary file, which a reply cannot carry");
     } else {
-        let decoration = [
-            "index ",
-            "similarity index ",
-            "dissimilarity index ",
-            "=====",
-        ];
-        return decoration.iter().any(|start| line.starts_with(start)) || line.starts_with("diff ");
+        const DECORATION: &str = "index |similarity index |dissimilarity index |=====|diff ";
+        return DECORATION.split('|').any(|start| line.starts_with(start));
     }
     true
 }
@@ -298,11 +293,8 @@ fn mode(text: &str, header: &mut Header<'_>) -> Option<u32> {
 }
 
 fn end_of_context_diff(lines: &[&str], at: usize) -> usize {
-    let belongs = |line: &&str| {
-        ["***", "---", "! ", "+ ", "- ", "  "]
-            .iter()
-            .any(|start| line.starts_with(start))
-    };
+    const STARTS: [&str; 6] = ["***", "---", "! ", "+ ", "- ", "  "];
+    let belongs = |line: &&str| STARTS.iter().any(|start| line.starts_with(start));
     at + lines[at..].iter().take_while(|line| belongs(line)).count()
 }
 
@@ -523,20 +515,13 @@ fn is_mail(line: &str) -> bool {
 
 /// Lines that version control and mail put between the files of a diff.
 fn is_between(lines: &[&str], at: usize) -> bool {
-    const STARTS: [&str; 6] = [
-        "diff ",
-        "Index: ",
-        "=====",
-        "Only in ",
-        "index ",
-        "Property changes on",
-    ];
+    const STARTS: &str = "diff |Index: |=====|Only in |index |Property changes on";
     let line = lines[at];
     let above = at.checked_sub(1).map_or("", |above| trim_end(lines[above]));
     is_blank(line)
         || trim_end(line) == "--"
         || (above == "--" && line.starts_with(|c: char| c.is_ascii_digit()))
-        || STARTS.iter().any(|start| line.starts_with(start))
+        || STARTS.split('|').any(|start| line.starts_with(start))
 }
 
 #[cfg(test)]

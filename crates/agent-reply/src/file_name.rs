@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use crate::known_name;
-use crate::line::{COLONS, ends_with_colon, has_word};
+use crate::line::{COLONS, ends_with_colon, has_word, is_number};
 use crate::link;
 use crate::trim::trim;
 
@@ -218,8 +218,7 @@ pub(super) fn is_citation(info: &str) -> bool {
 fn cited(info: &str) -> Option<&str> {
     let (first, rest) = info.split_once(':')?;
     let (last, name) = rest.split_once(':')?;
-    let is_line = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    (is_line(first) && is_line(last)).then_some(name.trim())
+    (is_number(first) && is_number(last)).then_some(name.trim())
 }
 
 /// The file that the words after a fence name: `python src/a.py`, `src/a.py`, `js title="a.js"`.
@@ -314,15 +313,11 @@ fn undecorate(text: &str) -> (&str, bool) {
 /// Returns true if a remark behind a name says that only some lines of the file follow: `lines
 /// 5-7`, `L12`, `excerpt`.
 fn names_lines(remark: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "line", "lines", "excerpt", "snippet", "part", "partial", "around", "example",
-    ];
+    const WORDS: &str = "line lines excerpt snippet part partial around example";
     let mut words = remark.split(|c: char| !c.is_ascii_alphanumeric());
     words.any(|word| {
         let word = word.to_ascii_lowercase();
-        let digits = word.strip_prefix('l').unwrap_or(&word);
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number || WORDS.contains(&word.as_str())
+        is_number(word.strip_prefix('l').unwrap_or(&word)) || has_word(WORDS, &word)
     })
 }
 

@@ -51,21 +51,11 @@ pub(super) fn is_heading(line: &str) -> bool {
 /// The words with which a line after a command to run pretends to be its output; none where the
 /// output is to follow.
 pub(super) fn claim(line: &str) -> Option<&str> {
-    const LABELS: [&str; 6] = [
-        "Observation:",
-        "Output:",
-        "Result:",
-        "Results:",
-        "Exit code:",
-        "stdout:",
-    ];
+    const LABELS: &str = "Observation|Output|Result|Results|Exit code|stdout";
     let text = trim(line).trim_start_matches(['*', '_', '`']);
-    let words = LABELS.iter().find_map(|label| {
-        let start = text.get(..label.len())?;
-        start
-            .eq_ignore_ascii_case(label)
-            .then(|| &text[label.len()..])
-    })?;
+    let (label, words) = text.split_once(':')?;
+    let mut labels = LABELS.split('|');
+    labels.find(|known| known.eq_ignore_ascii_case(label))?;
     Some(words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`')))
 }
 

@@ -108,8 +108,7 @@ fn citation(text: &str) -> Option<&str> {
     }
     let (before, number) = text.strip_suffix(']')?.rsplit_once('[')?;
     let number = number.strip_prefix('^').unwrap_or(number);
-    let is_number = (1..=3).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
-    is_number.then_some(before)
+    (is_number(number) && number.len() <= 3).then_some(before)
 }
 
 /// The text behind a quote mark, heading mark, bullet, number or backticks.
@@ -161,6 +160,11 @@ pub(super) fn has_word(words: &str, word: &str) -> bool {
     let is_end = |at: usize| bytes.get(at).is_none_or(|byte| *byte == b' ');
     let is_whole = |at: usize| at.checked_sub(1).is_none_or(&is_end) && is_end(at + word.len());
     !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
+}
+
+/// Returns true if a text is nothing but digits.
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// White space, also of the kinds that chat pages put in its place, and what nobody sees.

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use super::code_fence::Fence;
 use super::tags::{self, Kind, Name};
-use super::{diff, json, patch, search_replace};
+use super::{json, patch, search_replace};
+use crate::recognise::other::begins_edit;
 use crate::trim::{is_blank, trim_end, trim_start};
 
 const NAMES: [&str; 5] = ["think", "thinking", "reasoning", "scratchpad", "reflection"];
@@ -31,7 +32,11 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
         if let Some(next) = Fence::read(line) {
             is_top &= is_frame(&next);
             fence = next.follow(fence);
-        } else if tags::read(at, line).is_some() || begins_block(lines, at) {
+        } else if tags::read(at, line).is_some()
+            || tags::read_angled(at, line).is_some()
+            || begins_edit(lines, at)
+            || json::begins(lines, at)
+        {
             // Below it may stand what belongs to a file, also where a fence seems to be closed.
             break;
         } else if fence.is_none() || is_top {
@@ -54,16 +59,6 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
         lines[thought.clone()].fill("");
     }
     found
-}
-
-/// Returns true if a block of another dialect begins here.
-fn begins_block(lines: &[&str], at: usize) -> bool {
-    let line = lines[at];
-    search_replace::is_head(line)
-        || patch::begins(line)
-        || diff::begins(lines, at)
-        || json::begins(lines, at)
-        || tags::read_angled(at, line).is_some()
 }
 
 enum Thought {

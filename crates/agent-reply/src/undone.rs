@@ -22,7 +22,7 @@ use crate::candidate::BlockTrouble;
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::keyed_text::KeyedTexts;
-use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
+use crate::line::{ends_with_colon, has_word, is_blank_or_fence, is_number};
 use crate::recognise::shown;
 use crate::tags::{FileContent, LooseTag, Name};
 use crate::trim::{is_blank, trim};
@@ -701,10 +701,6 @@ fn is_diff_place(line: &str) -> bool {
 fn is_edit_range(text: &str) -> bool {
     let lines = text.split(' ').next().and_then(|it| it.split_once(':'));
     lines.is_some_and(|(first, last)| is_number(first) && is_number(last))
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`,

@@ -12,9 +12,10 @@ use std::ops::Range;
 use crate::candidate::{OfferSource, ReplyOffer};
 use crate::code_fence::{self, Fence};
 use crate::line::is_blank_or_fence;
+use crate::recognise::other::begins_edit;
 use crate::scan::Scan;
 use crate::trim::is_blank;
-use crate::{diff, file_name, invented, json, patch, search_replace, tags, work};
+use crate::{file_name, invented, json, tags, work};
 
 /// Lines that the model presents as results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,8 +141,6 @@ fn begins_command(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     tags::read(0, line).is_some()
         || file_name::alone(line).is_some()
-        || search_replace::is_head(line)
-        || patch::begins(line)
-        || diff::begins(lines, at)
+        || begins_edit(lines, at)
         || json::begins(lines, at)
 }

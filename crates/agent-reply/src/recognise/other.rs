@@ -1,8 +1,7 @@
 //! The dialects that are not our tags, asked in the order of precedence.
 //!
-//! A diff or a SEARCH/REPLACE block in a cell of a Markdown table, where `<br>` ends its lines.
-//!
-//! A name of a file alone in another cell of the row is the name above the block.
+//! A diff or a SEARCH/REPLACE block may also stand in a cell of a Markdown table, where `<br>` ends its
+//! lines. A name of a file alone in another cell of the row is the name above the block.
 
 use std::ops::Range;
 
@@ -28,10 +27,7 @@ pub(crate) fn find(
     } = window;
     let lines = &scan.lines[from..reach];
     let line = at - from;
-    let is_edit = patch::begins(lines[line])
-        || diff::begins(lines, line)
-        || search_replace::is_head(lines[line]);
-    if is_edit && shown::quoted_in_code(scan, at).is_some() {
+    if begins_edit(lines, line) && shown::quoted_in_code(scan, at).is_some() {
         return None;
     }
     let mut ends = scan.known.patch_ends.borrow_mut();
@@ -51,6 +47,11 @@ pub(crate) fn find(
         .or_else(|| search_replace::find(lines, line, last_file))
         .or_else(|| in_table_cell(lines, line));
     found.map(|found| found.below(from))
+}
+
+/// Returns true if an edit in one of the dialects begins on a line.
+pub(crate) fn begins_edit(lines: &[&str], at: usize) -> bool {
+    search_replace::is_head(lines[at]) || patch::begins(lines[at]) || diff::begins(lines, at)
 }
 
 /// A sound block in the claimed output of a command, which is pointed out there.

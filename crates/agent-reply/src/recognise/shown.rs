@@ -3,8 +3,6 @@
 //! Its lines are content, whatever they look like: no dialect looks into them, unless the
 //! block is an edit of that file from its first line on. Tags count there as everywhere. A block
 //! that is an edit or a call for something else is neither written nor done.
-//!
-//! Tells apart what a block under a path holds: the file, an edit of it, or something else.
 
 use agent_protocol::{Command, RelPath};
 
@@ -12,6 +10,7 @@ use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, ReplyOffer};
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
+use crate::recognise::other::begins_edit;
 use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_end};
@@ -38,18 +37,8 @@ const USES: &str = "run to try usage";
 const EXAMPLES: &str = "demo e.g example examples how instance sample snippet usage";
 
 /// Words with which the model says that it runs a script now.
-const OWN_WORK: [&str; 10] = [
-    "i run ",
-    "i'll run ",
-    "i will run ",
-    "i install ",
-    "i'll install ",
-    "let me run ",
-    "let me install ",
-    "now i run ",
-    "running ",
-    "installing ",
-];
+const OWN_WORK: &str = "i run |i'll run |i will run |i install |i'll install |let me run |\
+    let me install |now i run |running |installing ";
 
 /// Extensions of files that hold diffs, and of those that hold JSON.
 const DIFF_FILES: &str = "diff patch";
@@ -175,8 +164,8 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec<
         offers.extend(left.into_iter().filter(|_| !is_advice));
         offers.sort_by_key(|offer| offer.line);
     } else if is_shell {
-        let begins = |with: &&str| words.join(" ").starts_with(with);
-        if OWN_WORK.iter().any(begins) {
+        let words = words.join(" ");
+        if OWN_WORK.split('|').any(|begin| words.starts_with(begin)) {
             offers.push(only_announced(at, lines));
         } else if !is_advice {
             offers = files_left_behind(lines, at + 1);
@@ -321,12 +310,8 @@ fn only_shown(line: usize, name: &str, text: &str) -> ReplyOffer {
 fn headless_diff(at: usize, fence: &Fence<'_>, lines: &[&str]) -> Option<ReplyOffer> {
     let begins = |mark: char| lines.iter().any(|line| line.starts_with(mark));
     let is_called_diff = || matches!(fence.info, "diff" | "patch") && begins('+') && begins('-');
-    let is_other = |(line, text): (usize, &&str)| {
-        text.starts_with("@@")
-            || patch::begins(text)
-            || search_replace::is_head(text)
-            || diff::begins(lines, line)
-    };
+    let is_other =
+        |(line, text): (usize, &&str)| text.starts_with("@@") || begins_edit(lines, line);
     if !(is_called_diff() || (is_marked(lines) && undone::is_changed_code(lines)))
         || lines.iter().enumerate().any(is_other)
     {
@@ -457,8 +442,7 @@ impl BlockContent {
         if search_replace::is_conflict(lines[at]) {
             return Self::Conflict;
         }
-        let is_patch = patch::begins(lines[at]) || diff::begins(lines, at);
-        let (found, own_kinds) = if is_patch {
+        let (found, own_kinds) = if begins_edit(lines, at) {
             let patch = patch::find(lines, at, &mut patch::Ends::default());
             (patch.or_else(|| diff::find(lines, at)), DIFF_FILES)
         } else {

@@ -93,20 +93,9 @@ fn is_underline(line: &str) -> bool {
 
 /// Returns true if a line is a word that pages show beside a copy button.
 fn is_other(line: &str) -> bool {
-    matches!(
-        line,
-        "Run"
-            | "Download"
-            | "Wrap"
-            | "Unwrap"
-            | "Collapse"
-            | "Expand"
-            | "Preview"
-            | "Insert"
-            | "Explain"
-            | "Show more"
-            | "Show less"
-    )
+    const WORDS: &str = "Run|Download|Wrap|Unwrap|Collapse|Expand|Preview|Insert|Explain|\
+        Show more|Show less";
+    WORDS.split('|').any(|word| word == line)
 }
 
 /// Returns true if a line is only the name of a button.

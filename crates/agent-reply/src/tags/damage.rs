@@ -9,6 +9,7 @@ use super::body::FileContent;
 use crate::candidate::BlockTrouble;
 use crate::code_fence::Fence;
 use crate::file_name;
+use crate::line::has_word;
 use crate::script::has_only_curly_quotes;
 use crate::search_replace;
 use crate::trim::is_blank;
@@ -62,12 +63,9 @@ fn has_lost_indentation(text: &str) -> bool {
 
 /// Returns true if a line must be followed by one that is indented.
 fn is_head(line: &str) -> bool {
-    const WORDS: [&str; 13] = [
-        "def", "class", "if", "elif", "else", "for", "while", "with", "try", "except", "finally",
-        "async", "match",
-    ];
+    const WORDS: &str = "def class if elif else for while with try except finally async match";
     let word = line.split(|c: char| !c.is_ascii_alphanumeric()).next();
-    line.trim_end().ends_with(':') && word.is_some_and(|word| WORDS.contains(&word))
+    line.trim_end().ends_with(':') && word.is_some_and(|word| has_word(WORDS, word))
 }
 
 /// Refuses changes of a file in the place of its content: a diff or SEARCH/REPLACE blocks of it, or
