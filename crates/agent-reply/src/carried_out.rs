@@ -102,9 +102,13 @@ impl ShownWork {
         }
     }
 
-    pub(super) fn of_file(mut self, name: &str) -> Self {
-        self.files.push(name.to_owned());
+    pub(super) fn of_files<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.files = names.into_iter().map(str::to_owned).collect();
         self
+    }
+
+    pub(super) fn of_file(self, name: &str) -> Self {
+        self.of_files([name])
     }
 
     /// The lines that a diff adds or that a SEARCH/REPLACE block puts in.

@@ -148,9 +148,7 @@ impl<'t> KeyedTexts<'t> {
         }
         let path = path.or_else(|| Some(title()?.1));
         let command = self.text(SCRIPTS).map(|(_, script)| script);
-        let mut work = ShownWork::lines(command.as_slice());
-        work.files.extend(path.map(str::to_owned));
-        Some(work)
+        Some(ShownWork::lines(command.as_slice()).of_files(path))
     }
 
     /// A call of a function whose first value has no key: `write_file("a.py", "x")`.

@@ -23,7 +23,7 @@ use crate::code_fence::{self, Fence};
 use crate::line::{ends_with_colon, has_word};
 use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
-use crate::trim::{is_blank, lead, trim, trim_start};
+use crate::trim::{is_blank, lead, text_of, trim, trim_start};
 use crate::{file_name, known_name, workspace_root};
 
 /// How many lines above a block are looked at for the name of its file.
@@ -633,33 +633,22 @@ fn replacement<'a>(lines: &[&'a str], search: Range<usize>, replace: Range<usize
     // Whether the numbers are the model's or the file's only the file can tell.
     let unnumbered = without_numbers(&search).map(|(first, search)| {
         let bare = without_numbers(&replace).map(|(_, bare)| bare);
-        let replace = ended(bare.as_ref().unwrap_or(&replace));
+        let replace = text_of(bare.as_ref().unwrap_or(&replace));
         Box::new(Replacement {
             line: stated.or(Some(first)),
-            ..Replacement::lines(ended(&search), replace)
+            ..Replacement::lines(text_of(&search), replace)
         })
     });
     // A blank line alone quotes nothing: it is how some models write an empty part.
     let quoted = match search[..] {
         [""] => String::new(),
-        _ => ended(&search),
+        _ => text_of(&search),
     };
     Replacement {
         line: stated,
         unnumbered,
-        ..Replacement::lines(quoted, ended(&replace))
+        ..Replacement::lines(quoted, text_of(&replace))
     }
-}
-
-/// The text of these lines, each with its newline, so that a blank one at the end is a line too.
-fn ended(lines: &[&str]) -> String {
-    let size = lines.iter().map(|line| line.len() + 1).sum();
-    let mut text = String::with_capacity(size);
-    for line in lines {
-        text.push_str(line);
-        text.push('\n');
-    }
-    text
 }
 
 fn unescaped<'a>(lines: &[&'a str]) -> Vec<&'a str> {

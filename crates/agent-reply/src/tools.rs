@@ -550,7 +550,7 @@ fn words(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
 }
 
 /// A text whose last line ends, as those of a file do.
-fn ended(mut text: String) -> String {
+pub(crate) fn ended(mut text: String) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

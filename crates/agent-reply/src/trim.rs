@@ -31,6 +31,16 @@ pub(super) fn each_line(text: &str) -> impl Iterator<Item = &str> {
     ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end])
 }
 
+/// The text of these lines, each with its line end.
+pub(super) fn text_of(lines: &[&str]) -> String {
+    let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
 /// The first byte of a line that is not white space.
 #[inline]
 pub(super) fn lead(line: &str) -> Option<u8> {

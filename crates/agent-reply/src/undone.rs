@@ -77,7 +77,7 @@ enum LookPlace {
     Program,
 }
 
-impl LastLook<'_> {
+impl<'a> LastLook<'a> {
     fn walk(&mut self) {
         let mut at = 0;
         // The code block that commands stand in, whose end begins no other.
@@ -162,17 +162,10 @@ impl LastLook<'_> {
             let name = bare_tag(self.lines[at])?;
             return Some(self.told(at, name, (at..at + 1, ShownWork::default())));
         };
-        let name = tag.name;
-        let trouble = BlockTrouble::new(
-            "it counts only as a whole tag alone on its line, so this was not done",
-            format!("Write it as `{}`.", name.example()),
-        );
-        let mut work = ShownWork::lines(tag.body.as_slice());
-        work.files.extend(tag.path.map(str::to_owned));
         Some(UndoneWork {
             lines: at..at + 1,
-            work,
-            trouble: trouble.of(name.as_str()),
+            work: ShownWork::lines(tag.body.as_slice()).of_files(tag.path),
+            trouble: tag.trouble(),
             fence: None,
         })
     }
@@ -367,13 +360,11 @@ impl LastLook<'_> {
         let inside = || {
             let name = whole_file::named_at_top(lines);
             let names = name.map_or_else(|| file_name::in_words(fence.info), |name| vec![name]);
-            let asked = || file_name::of_language(language).filter(|_| self.is_asked_for(at));
-            let names = if names.is_empty() {
-                asked().into_iter().collect()
-            } else {
-                names
-            };
-            (!names.is_empty()).then_some((at, names))
+            if !names.is_empty() {
+                return Some((at, names));
+            }
+            let asked = file_name::of_language(language).filter(|_| self.is_asked_for(at))?;
+            Some((at, vec![asked]))
         };
         let led = self.led_from(at).or_else(inside);
         let led = led.or_else(|| self.under_heading(at));
@@ -387,19 +378,18 @@ impl LastLook<'_> {
         {
             return;
         }
-        let names = names.into_iter().map(str::to_owned).collect();
-        self.shown_file(line..content.end, names, content, Some(at));
+        self.shown_file(line..content.end, &names, content, Some(at));
     }
 
     /// Tells of the text of a file that was only shown.
     fn shown_file(
         &mut self,
         lines: Range<usize>,
-        names: Vec<String>,
+        names: &[&str],
         content: Range<usize>,
         fence: Option<usize>,
     ) {
-        let name = &names[0];
+        let name = names[0];
         let what = fence.map_or("text", |_| "code block");
         let trouble = BlockTrouble::new(
             format!(
@@ -409,11 +399,10 @@ impl LastLook<'_> {
                 "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
             ),
         );
-        let mut work = ShownWork::lines(&self.lines[content]);
-        work.files = names;
+        let work = ShownWork::lines(&self.lines[content]);
         self.found.push(UndoneWork {
             lines,
-            work,
+            work: work.of_files(names.iter().copied()),
             trouble: trouble.of("CREATE_FILE"),
             fence,
         });
@@ -467,7 +456,7 @@ impl LastLook<'_> {
             || (words.iter().any(|word| word == "begin") && !shown.is_empty());
         if code > 1 || (code == 1 && shown.len() == 1) || is_framed {
             let end = end.max(first + 1);
-            self.shown_file(at..end, vec![name.to_owned()], first..end, None);
+            self.shown_file(at..end, &[name], first..end, None);
         }
     }
 
@@ -497,19 +486,17 @@ impl LastLook<'_> {
         };
         let content = at + 1..end;
         let is_done = self.is_taken[at..end].contains(&true);
-        if is_done
-            || self.lines[content.clone()]
+        if !is_done
+            && !self.lines[content.clone()]
                 .iter()
                 .all(|line| is_blank(line))
         {
-            return;
+            self.shown_file(line..end, &names, content, None);
         }
-        let names = names.into_iter().map(str::to_owned).collect();
-        self.shown_file(line..end, names, content, None);
     }
 
     /// The line that leads to the code block at `at`, and the files that it names.
-    fn led_from(&self, at: usize) -> Option<(usize, Vec<&str>)> {
+    fn led_from(&self, at: usize) -> Option<(usize, Vec<&'a str>)> {
         let mut line = self.line_above(at)?;
         if let Some(name) = framed_name(self.lines[line]) {
             return Some((line, vec![name]));
@@ -534,7 +521,7 @@ impl LastLook<'_> {
 
     /// The heading of the words above the code block at `at`, and the files that it names, if these
     /// words do not tell of something that is there or was done.
-    fn under_heading(&self, at: usize) -> Option<(usize, Vec<&str>)> {
+    fn under_heading(&self, at: usize) -> Option<(usize, Vec<&'a str>)> {
         const MOST_LINES: usize = 16;
         let is_other =
             |line: &usize| self.is_taken[*line] || Fence::read(self.lines[*line]).is_some();
@@ -562,7 +549,7 @@ impl LastLook<'_> {
     }
 
     /// The files of a line below a code block that says where to put it: ``Save this as `a.py`.``
-    fn told_below(&self, at: usize, end: usize) -> Option<(usize, Vec<&str>)> {
+    fn told_below(&self, at: usize, end: usize) -> Option<(usize, Vec<&'a str>)> {
         let below = code_fence::skip_blank(self.lines, end + 1);
         let line = self.lines.get(below).filter(|_| !self.is_taken[below])?;
         let names = file_name::in_words(line);

@@ -505,10 +505,7 @@ fn run(script: &str) -> CandidateItem {
 }
 
 fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
-    let mut content = value_text(without_holder(path, inner));
-    if !content.is_empty() && !content.ends_with('\n') {
-        content.push('\n');
-    }
+    let content = tools::ended(value_text(without_holder(path, inner)));
     match RelPath::parse(&workspace_root::relative(path)) {
         Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,

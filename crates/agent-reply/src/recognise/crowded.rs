@@ -72,14 +72,8 @@ pub(crate) fn loose(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         scan.known.add_vain_look();
         return None;
     };
-    let name = tag.name.as_str();
-    let trouble = BlockTrouble::new(
-        "it counts only as a whole tag alone on its line, so this was not done",
-        format!("Write it as `{}`.", tag.name.example()),
-    );
-    let mut work = ShownWork::lines(&scan.lines[at + 1..close]);
-    work.files.extend(tag.path.map(str::to_owned));
-    let offer = ReplyOffer::aside(at..close + 1).problem(trouble.of(name));
+    let work = ShownWork::lines(&scan.lines[at + 1..close]).of_files(tag.path);
+    let offer = ReplyOffer::aside(at..close + 1).problem(tag.trouble());
     Some(offer.doubted(DoubtedMeaning::Shown(work)))
 }
 

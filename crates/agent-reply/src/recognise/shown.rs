@@ -198,8 +198,7 @@ fn program(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec
                 "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the program in `[RUN_COMMAND]`, if it was meant."
             ),
         );
-        let mut work = ShownWork::lines(lines);
-        work.files = write.files.into_iter().map(str::to_owned).collect();
+        let work = ShownWork::lines(lines).of_files(write.files);
         ReplyOffer::shown(at + 1 + write.line, trouble.of("CREATE_FILE"), work)
     });
     offers.collect()

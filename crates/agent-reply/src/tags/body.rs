@@ -21,9 +21,9 @@ use agent_protocol::{Command, Edit};
 
 use crate::code_fence::Fence;
 use crate::line::has_word;
-use crate::repair::{self, Divider};
+use crate::repair::{self, Divider, copied};
 use crate::tags::copy_button;
-use crate::trim::is_blank;
+use crate::trim::{is_blank, text_of};
 
 /// The use of a body, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,18 +94,12 @@ impl<'a> Body<'a> {
 
     /// The text; every line ends with a line break.
     pub(crate) fn text(&mut self) -> String {
-        let size = self.lines.iter().map(|line| line.len() + 1).sum();
-        let mut text = String::with_capacity(size);
-        for line in self.lines.iter() {
-            text.push_str(line);
-            text.push('\n');
-        }
+        let text = text_of(&self.lines);
         if self.unescape && repair::is_escaped(&text) {
             let plain = repair::without_backslashes(&text);
             let count = text.len() - plain.len();
             if count > 0 {
-                self.repairs
-                    .push((crate::repair::copied::BACKSLASHES, count));
+                self.repairs.push((copied::BACKSLASHES, count));
             }
             return plain;
         }
@@ -168,12 +162,14 @@ impl<'a> Body<'a> {
         let count = copy_button::labels(&self.lines, place.is_prose());
         if count > 0 {
             let rest = self.lines[count..].to_vec();
-            self.replace(rest, crate::repair::copied::BUTTON_WORDS, count);
+            self.replace(rest, copied::BUTTON_WORDS, count);
         }
-        let is_code = !matches!(place, BodyPlace::File(content) | BodyPlace::Part(content) if content != FileContent::Code);
+        let is_code = place
+            .content()
+            .is_none_or(|content| content == FileContent::Code);
         if let Some(rest) = repair::without_labels(&self.lines).filter(|_| is_code) {
             let count = self.lines.len() - rest.len();
-            self.replace(rest, crate::repair::copied::BUTTON_WORDS, count);
+            self.replace(rest, copied::BUTTON_WORDS, count);
         }
     }
 
@@ -218,18 +214,17 @@ impl<'a> Body<'a> {
             _ => None,
         };
         // Numbers are keys in settings, and count the items of a list in words.
-        let may_be_own = match (place, first) {
-            (BodyPlace::File(content) | BodyPlace::Part(content), Some((_, divider, _))) => {
-                content == FileContent::Data
-                    || (content == FileContent::Prose
-                        && matches!(divider, Divider::Dot | Divider::Bracket))
+        let may_be_own = match (place.content(), first) {
+            (Some(FileContent::Data), Some(_)) => true,
+            (Some(FileContent::Prose), Some((_, divider, _))) => {
+                matches!(divider, Divider::Dot | Divider::Bracket)
             }
             _ => false,
         };
         let plain = plain.filter(|plain| !may_be_own || repair::are_settings(plain));
         if let Some(plain) = plain {
             let count = plain.len();
-            self.replace(plain, crate::repair::copied::LINE_NUMBERS, count);
+            self.replace(plain, copied::LINE_NUMBERS, count);
         }
     }
 }
@@ -267,18 +262,22 @@ pub(crate) fn unfence(command: &mut Command) -> bool {
     };
     let is_fenced = body.remove_fence(Around::default(), place);
     if is_fenced {
-        let plain = body.text();
-        *text = plain;
+        *text = body.text();
     }
     is_fenced
 }
 
 impl BodyPlace {
+    /// The kind of the file that it is for.
+    fn content(self) -> Option<FileContent> {
+        match self {
+            Self::File(content) | Self::Part(content) => Some(content),
+            _ => None,
+        }
+    }
+
     fn is_prose(self) -> bool {
-        matches!(
-            self,
-            Self::File(FileContent::Prose) | Self::Part(FileContent::Prose) | Self::Words
-        )
+        self == Self::Words || self.content() == Some(FileContent::Prose)
     }
 
     fn is_part(self) -> bool {
@@ -290,8 +289,7 @@ impl BodyPlace {
 fn outer_lines(lines: &[&str]) -> Option<(usize, usize)> {
     let is_text = |line: &&str| !is_blank(line);
     let first = lines.iter().position(is_text)?;
-    let last = lines.iter().rposition(is_text)?;
-    Some((first, last))
+    Some((first, lines.iter().rposition(is_text)?))
 }
 
 impl Around<'_> {

@@ -1,6 +1,7 @@
 //! Tags that were meant and are none: behind words, in other brackets, in other letters.
 
 use super::Name;
+use crate::candidate::BlockTrouble;
 
 /// A tag as a model wrote it among words: `Then [INSERT_TEXT ...]`, `[[CREATE FILE ...]]`.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +29,15 @@ impl<'a> LooseTag<'a> {
     pub(crate) fn opening(line: &'a str) -> Option<Self> {
         let is_open = |tag: &Self| !tag.is_closing && tag.body.is_none() && tag.name.needs_body();
         Self::all(line).map(|(tag, _)| tag).find(is_open)
+    }
+
+    /// The trouble with it: it counts only as it should be written.
+    pub(crate) fn trouble(&self) -> BlockTrouble {
+        let trouble = BlockTrouble::new(
+            "it counts only as a whole tag alone on its line, so this was not done",
+            format!("Write it as `{}`.", self.name.example()),
+        );
+        trouble.of(self.name.as_str())
     }
 
     /// The tags on a line, each with true if it was meant even if nothing follows.
