@@ -89,6 +89,15 @@ impl BlockCertainty {
 }
 
 impl BlockCandidate {
+    /// One that takes these lines and has an end of its own.
+    pub(super) fn whole(span: Range<usize>, items: Vec<CandidateItem>) -> Self {
+        Self {
+            span,
+            items,
+            certainty: BlockCertainty::Whole,
+        }
+    }
+
     pub(super) fn is_open(&self) -> bool {
         self.certainty == BlockCertainty::Open
     }

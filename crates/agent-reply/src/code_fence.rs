@@ -120,14 +120,9 @@ pub(super) fn is_tag(line: &str) -> bool {
     let Some(rest) = rest.filter(|rest| rest.ends_with(']')) else {
         return false;
     };
-    let name = rest.strip_prefix('/').unwrap_or(rest);
-    let length = name
-        .bytes()
-        .take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_')
-        .count();
-    let (name, rest) = name.split_at(length);
-    let is_ours = tags::Name::read(name).is_some() || (name == "END" && rest.contains('#'));
-    is_ours && rest.starts_with([' ', ']'])
+    let tag = rest.strip_prefix('/').unwrap_or(rest);
+    let (name, rest) = tag.split_once([' ', ']']).unwrap_or_default();
+    tags::Name::exact(name).is_some() || (name == "END" && rest.contains('#'))
 }
 
 /// A code block that was begun and not yet ended.
@@ -156,6 +151,14 @@ pub(super) fn open_after<'a>(lines: &[&'a str]) -> Option<Enclosure<'a>> {
         }
     }
     open.pop()
+}
+
+/// Widens a block by the code block that it fills.
+///
+/// Reads all lines above it, as `open_after` does.
+pub(super) fn with_fences(lines: &[&str], block: Range<usize>) -> Range<usize> {
+    let enclosure = open_after(&lines[..block.start]);
+    widen(lines, block, enclosure)
 }
 
 /// Widens a block by the fence lines directly around it, blank lines between them allowed.

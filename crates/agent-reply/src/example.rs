@@ -158,24 +158,16 @@ fn is_option(text: &str) -> bool {
     const UNSPACED: [&str; 2] = ["方案", "选项"];
     const NUMBERS: &str = "一二三四五12345abcd";
     const ENDS: [char; 6] = [COLONS[0], COLONS[1], '(', '\u{2014}', '\u{2013}', '-'];
-    let words = text.split_once(' ');
-    let behind_name = |rest: &'_ str, is_name: fn(char) -> bool| {
-        let mut rest = rest.chars();
-        rest.next()
-            .is_some_and(is_name)
-            .then(|| rest.as_str().to_owned())
-    };
-    let unspaced = || {
-        let rest = UNSPACED.iter().find_map(|noun| text.strip_prefix(noun))?;
-        behind_name(rest, |c| NUMBERS.contains(c))
-    };
-    let rest = match words {
-        Some((noun, rest)) if has_word(NOUNS, noun) => behind_name(rest, char::is_alphanumeric),
-        Some((ordinal, rest)) if has_word(ORDINALS, ordinal) => NOUNS
-            .split_whitespace()
-            .find_map(|noun| rest.strip_prefix(noun))
-            .map(str::to_owned),
-        _ => unspaced(),
+    let rest = match text.split_once(' ') {
+        Some((noun, rest)) if has_word(NOUNS, noun) => rest.strip_prefix(char::is_alphanumeric),
+        Some((ordinal, rest)) if has_word(ORDINALS, ordinal) => {
+            let mut nouns = NOUNS.split_whitespace();
+            nouns.find_map(|noun| rest.strip_prefix(noun))
+        }
+        _ => {
+            let rest = UNSPACED.iter().find_map(|noun| text.strip_prefix(noun));
+            rest.and_then(|rest| rest.strip_prefix(|c| NUMBERS.contains(c)))
+        }
     };
     rest.is_some_and(|rest| {
         let rest = rest.trim_start_matches(['*', ' ']);

@@ -87,8 +87,7 @@ fn find_by(
         }
     }
     let end = if column == 0 { line } else { line + 1 };
-    let enclosure = code_fence::open_after(&lines[..at]);
-    let block = code_fence::widen(lines, at..end, enclosure);
+    let block = code_fence::with_fences(lines, at..end);
     Some(BlockCandidate {
         certainty: BlockCertainty::open_if(
             is_cut && code_fence::skip_blank(lines, block.end) == lines.len(),

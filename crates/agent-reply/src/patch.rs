@@ -47,8 +47,7 @@ pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<BlockCa
     {
         end += 1;
     }
-    let enclosure = code_fence::open_after(&lines[..start]);
-    let block = code_fence::widen(lines, start..end, enclosure);
+    let block = code_fence::with_fences(lines, start..end);
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
     Some(BlockCandidate {
         certainty: BlockCertainty::open_if(!envelope.closed && at_end && block.end == end),

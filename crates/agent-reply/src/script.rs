@@ -41,8 +41,16 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
         .or_else(in_parts)
 }
 
-/// The file that one command of a line writes.
+/// The file in the workspace that one command of a line writes.
 fn file_written_by_part(part: &str) -> Option<&str> {
+    const WRITERS: [fn(&str) -> Option<&str>; 6] = [
+        echoed_file,
+        powershell_file,
+        file_edited_in_place,
+        file_removed_by,
+        teed_file,
+        dotnet_file,
+    ];
     // The letters with which these commands begin: most lines of a program have another one.
     let bytes = part.as_bytes();
     let Some(b'a' | b'e' | b'g' | b'm' | b'o' | b'p' | b'r'..=b't' | b'A' | b'O' | b'S' | b'[') =
@@ -50,15 +58,8 @@ fn file_written_by_part(part: &str) -> Option<&str> {
     else {
         return None;
     };
-    let with_option = || {
-        memchr::memchr(b'-', bytes)?;
-        powershell_file(part).or_else(|| file_edited_in_place(part))
-    };
-    echoed_file(part)
-        .or_else(with_option)
-        .or_else(|| file_removed_by(part))
-        .or_else(|| teed_file(part))
-        .or_else(|| dotnet_file(part))
+    let mut files = WRITERS.iter().filter_map(|file_of| file_of(part));
+    files.find(|file| is_in_workspace(file))
 }
 
 /// The file that a line of a script leaves behind, if it does nothing else: `ls > files.txt`,
@@ -105,16 +106,13 @@ pub(super) fn file_written_by_program<'l>(line: &'l str, below: &[&'l str]) -> O
     texts.find(|text| writes && file_name::is_file(text))
 }
 
-/// The file in the workspace that a part of a script copies its input to: `tee -a a.txt`.
+/// The file that a part of a script copies its input to: `tee -a a.txt`.
 fn teed_file(part: &str) -> Option<&str> {
     let files = part
         .strip_prefix("sudo ")
         .unwrap_or(part)
         .strip_prefix("tee ")?;
-    let mut words = files.split_whitespace();
-    words
-        .find(|word| !word.starts_with('-'))
-        .filter(|file| is_in_workspace(file))
+    files.split_whitespace().find(|word| !word.starts_with('-'))
 }
 
 /// The file that a line of a script removes or moves: `rm a.py`, `git mv a.py b.py`.
@@ -125,12 +123,11 @@ pub(super) fn file_removed_by(line: &str) -> Option<&str> {
     files.split_whitespace().find(is_meant)
 }
 
-/// The file in the workspace that a line of a script edits: `sed -i 's/a/b/' a.py`.
+/// The file that a line of a script edits: `sed -i 's/a/b/' a.py`.
 fn file_edited_in_place(line: &str) -> Option<&str> {
     const EDITORS: [&str; 5] = ["sed -i", "perl -pi", "perl -i", "awk -i", "gawk -i"];
     EDITORS.iter().find(|it| line.starts_with(**it))?;
-    let file = line.split_whitespace().next_back()?;
-    is_in_workspace(file).then_some(file)
+    line.split_whitespace().next_back()
 }
 
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`,
@@ -180,7 +177,7 @@ pub(super) fn here_document_mark(line: &str) -> Option<&str> {
     Some(mark.trim_matches(['\'', '"']))
 }
 
-/// The file in the workspace that a line of a script writes words to: `echo x > a.txt`.
+/// The file that a line of a script writes words to: `echo x > a.txt`.
 fn echoed_file(line: &str) -> Option<&str> {
     let words = ["echo ", "printf "]
         .iter()
@@ -188,28 +185,28 @@ fn echoed_file(line: &str) -> Option<&str> {
     let (before, target) = words.rsplit_once('>')?;
     let is_whole = |quote| before.matches(quote).count().is_multiple_of(2);
     let target = target.trim().trim_matches(['\'', '"']);
-    (is_whole('"') && is_whole('\'') && is_in_workspace(target)).then_some(target)
+    (is_whole('"') && is_whole('\'')).then_some(target)
 }
 
-/// The file in the workspace that a line of PowerShell writes: `Set-Content -Path a.txt ...`.
+/// The file that a line of PowerShell writes: `Set-Content -Path a.txt ...`.
 fn powershell_file(line: &str) -> Option<&str> {
     const WRITERS: [&str; 3] = ["set-content", "add-content", "out-file"];
     const NAMES: [&str; 3] = ["-path", "-filepath", "-literalpath"];
+    memchr::memchr(b'-', line.as_bytes())?;
     let is_one_of =
         |names: &[&str], word: &str| names.iter().any(|it| it.eq_ignore_ascii_case(word));
     let mut words = line.split_whitespace();
     words.find(|word| is_one_of(&WRITERS, word))?;
     let mut words = words.skip_while(|word| is_one_of(&NAMES, word));
-    let target = words.next()?.trim_matches(['\'', '"']);
-    is_in_workspace(target).then_some(target)
+    Some(words.next()?.trim_matches(['\'', '"']))
 }
 
-/// The file in the workspace that a line of PowerShell writes with .NET:
+/// The file that a line of PowerShell writes with .NET:
 /// `[IO.File]::WriteAllText("a.txt", ...)`.
 fn dotnet_file(line: &str) -> Option<&str> {
     let (_, call) = line.split_once("IO.File]::Write")?;
     let (_, values) = call.split_once('(')?;
-    first_word(values).filter(|target| is_in_workspace(target))
+    first_word(values)
 }
 
 pub(super) fn is_in_workspace(target: &str) -> bool {

@@ -220,11 +220,9 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
         } else if !is_source_tag(line) {
             above.name = named_by(line, above.start == index + 1);
             if above.name.is_some() {
-                above.start = index;
-                above.fence = above.fence.or_else(|| fence_above(lines, index));
-                if above.fence.is_some() && above.start == index {
-                    above.start = start_with_fence(lines, index);
-                }
+                let fence = fence_above(lines, index);
+                above.start = index - usize::from(fence.is_some());
+                above.fence = above.fence.or(fence);
                 above.only_compares = compares(line);
             }
             break;
@@ -301,14 +299,6 @@ fn mentioned(line: &str) -> Vec<&str> {
 /// The fence over a name that stands inside the code block.
 fn fence_above<'a>(lines: &[&'a str], name: usize) -> Option<Fence<'a>> {
     Fence::read(lines.get(name.checked_sub(1)?)?).filter(|fence| !fence.info.is_empty())
-}
-
-fn start_with_fence(lines: &[&str], name: usize) -> usize {
-    if fence_above(lines, name).is_some() {
-        name - 1
-    } else {
-        name
-    }
 }
 
 /// Other fences that aider asks for: `<source>`, `<code>`, `<pre>`.
@@ -515,19 +505,29 @@ impl EditBlock {
                     ending: EditBlockEnd::Tail,
                 };
             } else if is_head(line) {
-                let closed = closed_by_divider(lines, start, index, &dividers);
-                return closed.unwrap_or_else(|| Self {
-                    replacement: Err(unfinished(&dividers)),
-                    end: index,
-                    ending: EditBlockEnd::NextHead,
-                });
+                return Self::without_tail(lines, start..index, &dividers, EditBlockEnd::NextHead);
             }
         }
-        let closed = closed_by_divider(lines, start, lines.len(), &dividers);
+        Self::without_tail(
+            lines,
+            start..lines.len(),
+            &dividers,
+            EditBlockEnd::EndOfText,
+        )
+    }
+
+    /// The block on these lines, below its head, that no tail ends.
+    fn without_tail(
+        lines: &[&str],
+        body: Range<usize>,
+        dividers: &[(usize, usize)],
+        ending: EditBlockEnd,
+    ) -> Self {
+        let closed = closed_by_divider(lines, body.start, body.end, dividers);
         closed.unwrap_or_else(|| Self {
-            replacement: Err(unfinished(&dividers)),
-            end: lines.len(),
-            ending: EditBlockEnd::EndOfText,
+            replacement: Err(unfinished(dividers)),
+            end: body.end,
+            ending,
         })
     }
 }

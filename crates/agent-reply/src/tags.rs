@@ -261,7 +261,7 @@ fn last_tag(text: &str, is_meant: impl Fn(&str) -> bool) -> Option<usize> {
 
 /// Returns true if a name is written in the protocol's own letters.
 fn is_own(written: &str) -> bool {
-    written == "END" || Name::read(written).is_some_and(|name| name.as_str() == written)
+    written == "END" || Name::exact(written).is_some()
 }
 
 /// A tag in the protocol's own letters with something else on its line.
@@ -278,7 +278,7 @@ pub(super) fn crowded(line: &str) -> Option<Crowded<'_>> {
     let inner = text.strip_prefix('[')?;
     // `[READ_FILE: src/main.rs]` is meant as a command, too.
     let (written, rest) = word(inner).or_else(|| inner.split_once(':'))?;
-    let name = Name::read(written).filter(|name| name.as_str() == written)?;
+    let name = Name::exact(written)?;
     let has_attributes = rest
         .split_once('=')
         .is_some_and(|(before, _)| !before.contains(']'));
@@ -301,7 +301,7 @@ pub(super) fn led_to(line: &str) -> Option<Crowded<'_>> {
         return None;
     }
     let (written, rest) = word(tag)?;
-    let name = Name::read(written).filter(|name| name.as_str() == written)?;
+    let name = Name::exact(written)?;
     (!goes_on(rest)).then_some(Crowded {
         name,
         rest,

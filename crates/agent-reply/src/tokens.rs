@@ -52,11 +52,7 @@ fn between_tokens(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     } else {
         delimited(&text)
     };
-    (!items.is_empty()).then_some(BlockCandidate {
-        span: at..end,
-        items,
-        certainty: BlockCertainty::Whole,
-    })
+    (!items.is_empty()).then(|| BlockCandidate::whole(at..end, items))
 }
 
 /// The line below the calls: their end, a blank line or a tag.

@@ -183,11 +183,7 @@ pub(super) fn find<'e>(
     let path = shown_path(lines, at, &element);
     let empty = artifact(&element, "");
     if element.is_empty {
-        return empty.map(|item| BlockCandidate {
-            span: at..at + 1,
-            items: vec![item],
-            certainty: BlockCertainty::Whole,
-        });
+        return empty.map(|item| BlockCandidate::whole(at..at + 1, vec![item]));
     }
     let is_call = match name {
         "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
@@ -218,16 +214,8 @@ pub(super) fn find<'e>(
     };
     let items = items.unwrap_or_else(|| vec![problem("it holds no call that can be read")]);
     let start = at - usize::from(name == "source");
-    let block = code_fence::widen(
-        lines,
-        start..last + 1,
-        code_fence::open_after(&lines[..start]),
-    );
-    Some(BlockCandidate {
-        span: block,
-        items,
-        certainty: BlockCertainty::Whole,
-    })
+    let block = code_fence::with_fences(lines, start..last + 1);
+    Some(BlockCandidate::whole(block, items))
 }
 
 /// Text between the tags of an element, which ends on the line `last`.

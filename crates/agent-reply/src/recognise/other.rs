@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use agent_protocol::{Command, RelPath};
 
-use crate::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
+use crate::candidate::{BlockCandidate, CandidateItem};
 use crate::recognise::shown;
 use crate::scan::{Invented, Scan};
 use crate::trim::trim;
@@ -127,11 +127,7 @@ fn in_table_cell(lines: &[&str], at: usize) -> Option<BlockCandidate> {
             items.extend(found.into_iter().flat_map(|found| found.items));
         }
     }
-    (!items.is_empty()).then_some(BlockCandidate {
-        span: at..at + 1,
-        items,
-        certainty: BlockCertainty::Whole,
-    })
+    (!items.is_empty()).then(|| BlockCandidate::whole(at..at + 1, items))
 }
 
 /// The cells of a row, with `\\|` as the bar that it stands for.

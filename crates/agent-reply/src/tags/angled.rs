@@ -12,7 +12,7 @@ pub(crate) fn read_angled(line: usize, text: &str) -> Option<TagLine<'_>> {
     let inner = text.strip_prefix('<')?.strip_suffix('>')?;
     let inner_end = inner.find('>').unwrap_or(inner.len());
     let (written, _) = word(inner[..inner_end].trim_end_matches('/'))?;
-    let name = Name::read(written).filter(|name| name.as_str() == written)?;
+    let name = Name::exact(written)?;
     let rest = &inner[written.len()..];
     let (attributes, inline) = match outside_quotes(rest, |byte| byte == b'>') {
         None => (rest, None),

@@ -63,6 +63,11 @@ impl Name {
             .map(|(name, _)| *name)
     }
 
+    /// Reads a name in the protocol's own letters.
+    pub(crate) fn exact(text: &str) -> Option<Self> {
+        Self::read(text).filter(|name| name.as_str() == text)
+    }
+
     /// The name as the protocol writes it.
     pub(crate) fn as_str(self) -> &'static str {
         ALL.iter()
