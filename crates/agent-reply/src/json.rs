@@ -356,7 +356,7 @@ fn wrapped(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
     if let Some(Value::Array(words)) = object.get("command")
         && is_shell_call(object, words)
     {
-        return Some(vec![tools::item(&Call::certain("shell", object.clone()))]);
+        return Some(vec![tools::certain("shell", object.clone())]);
     }
     let mut lists = LISTS.split(' ');
     let calls = lists.find_map(|key| object.get(key)?.as_array())?;

@@ -126,6 +126,14 @@ impl ScanCache {
     pub(super) fn add_vain_look(&self) {
         self.vain_looks.set(self.vain_looks.get().saturating_add(1));
     }
+
+    /// The end that a search gave; without one the look was in vain.
+    pub(super) fn looked_for(&self, end: Option<usize>) -> Option<usize> {
+        if end.is_none() {
+            self.add_vain_look();
+        }
+        end
+    }
 }
 
 /// How the text ends.

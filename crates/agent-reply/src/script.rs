@@ -1,4 +1,4 @@
-//! Scripts made of parts: words, and the directory in which to run.
+//! Shell scripts: the files that their lines write, and scripts made of words and a directory.
 
 use crate::file_name;
 use crate::line::has_word;

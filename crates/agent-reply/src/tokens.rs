@@ -133,9 +133,7 @@ fn json_call(name: Option<&str>, arguments: &str) -> CandidateItem {
         .trim();
     let value = json::read_value(text);
     match (name, value) {
-        (Some(name), Some(Value::Object(arguments))) => {
-            tools::item(&Call::certain(name, arguments))
-        }
+        (Some(name), Some(Value::Object(arguments))) => tools::certain(name, arguments),
         (None, Some(Value::Object(call))) => {
             Call::read(&call).map_or_else(problem, |call| tools::item(&call))
         }
@@ -172,7 +170,7 @@ fn python_calls(text: &str) -> Option<Vec<CandidateItem>> {
         let name = reader.word();
         reader.take(b'(')?;
         let arguments = python_arguments(&mut reader)?;
-        items.push(tools::item(&Call::certain(name, arguments)));
+        items.push(tools::certain(name, arguments));
         if is_printed {
             reader.skip_space();
             reader.take(b')')?;

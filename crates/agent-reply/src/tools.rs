@@ -179,6 +179,11 @@ pub(crate) fn item(call: &Call<'_>) -> CandidateItem {
     }
 }
 
+/// The command that a call in a format which has nothing but calls is, or what is wrong with it.
+pub(crate) fn certain(tool: &str, parameters: Map<String, Value>) -> CandidateItem {
+    item(&Call::certain(tool, parameters))
+}
+
 /// A call that may be data: what to write if it was meant.
 pub(crate) fn doubtful(call: &Call<'_>) -> CandidateItem {
     let known = tool_of(&call.tool);

@@ -150,7 +150,7 @@ fn artifact(element: &Element<'_>, inner: &str) -> Option<CandidateItem> {
     if tool == "create_file" {
         parameters.insert("content".to_owned(), Value::from(value_text(inner)));
     }
-    Some(tools::item(&Call::certain(tool, parameters)))
+    Some(tools::certain(tool, parameters))
 }
 
 /// The file that an element shows: an attribute names it, or the line above.
@@ -222,7 +222,7 @@ pub(super) fn find<'e>(
 fn inner_text(lines: &[&str], at: usize, last: usize, element: &Element<'_>) -> String {
     let closing = format!("</{}>", element.name);
     let mut inner = element.rest.to_owned();
-    for line in &lines[(at + 1).min(last + 1)..=last.max(at)] {
+    for line in &lines[at + 1..=last] {
         inner.push('\n');
         inner.push_str(line);
     }
@@ -338,7 +338,7 @@ fn function(name: &str, inner: &str) -> CandidateItem {
         .map_or(inner, |(inner, _)| inner);
     if trim(inner).starts_with('{') {
         return match json::read_value(trim(inner)) {
-            Some(Value::Object(parameters)) => tools::item(&Call::certain(name, parameters)),
+            Some(Value::Object(parameters)) => tools::certain(name, parameters),
             _ => problem("the JSON in it cannot be read"),
         };
     }
@@ -455,7 +455,7 @@ fn value_text(value: &str) -> String {
 
 fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> CandidateItem {
     match parameters {
-        Ok(parameters) => tools::item(&Call::certain(tool, parameters)),
+        Ok(parameters) => tools::certain(tool, parameters),
         Err(trouble) => problem(&format!(
             "the call of `{}` cannot be read: {trouble}",
             tool.trim()
@@ -489,7 +489,7 @@ fn bolt_action(element: &Element<'_>, inner: &str) -> CandidateItem {
 
 fn run(script: &str) -> CandidateItem {
     let parameters = Map::from_iter([("command".to_owned(), Value::from(script))]);
-    tools::item(&Call::certain("run", parameters))
+    tools::certain("run", parameters)
 }
 
 fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {

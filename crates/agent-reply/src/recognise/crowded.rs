@@ -68,10 +68,7 @@ pub(crate) fn loose(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         let next = next?;
         next.closes(tag.name).then_some(next.line)
     });
-    let Some(close) = close else {
-        scan.known.add_vain_look();
-        return None;
-    };
+    let close = scan.known.looked_for(close)?;
     let work = ShownWork::lines(&scan.lines[at + 1..close]).of_files(tag.path);
     let offer = ReplyOffer::aside(at..close + 1).problem(tag.trouble());
     Some(offer.doubted(DoubtedMeaning::Shown(work)))

@@ -59,17 +59,9 @@ pub(crate) fn find(
 
 /// The line below the element of this name that begins on a line. The end mark is never in it.
 fn element_end(scan: &Scan<'_>, at: usize, name: &str) -> Option<usize> {
-    if !scan.known.is_patient() {
-        return None;
-    }
     let close = format!("</{name}>");
-    let mut below = scan.lines[at..].iter().inspect(|_| work::count(1));
-    let found = below.position(|line| line.contains(&close));
-    let Some(length) = found.filter(|length| !has_end_mark(scan, at..at + length)) else {
-        scan.known.add_vain_look();
-        return None;
-    };
-    Some(at + length + 1)
+    let last = end_without_mark(scan, at, |line| line.contains(&close))?;
+    Some(last + 1)
 }
 
 /// The code block that begins with the result on a line: all of it quotes a message of ours.
@@ -78,22 +70,25 @@ fn quoted_block(scan: &Scan<'_>, at: usize) -> Option<Invented> {
     if open.line < scan.free_from || open.fence.is_frame() || open.first_line(&scan.lines) != at {
         return None;
     }
-    if scan.is_in_results(at) || !scan.known.is_patient() {
+    if scan.is_in_results(at) {
         return None;
     }
-    let mut inside = (at..scan.lines.len()).inspect(|_| work::count(1));
-    let end = inside.find(|line| open.fence.is_closed_by(scan.lines[*line]));
-    let Some(end) = end.filter(|end| !has_end_mark(scan, at..*end)) else {
-        scan.known.add_vain_look();
-        return None;
-    };
+    let end = end_without_mark(scan, at, |line| open.fence.is_closed_by(line))?;
     Some(Invented::Output { block: at, end })
 }
 
-fn has_end_mark(scan: &Scan<'_>, lines: Range<usize>) -> bool {
-    let tags = scan.tags.below(lines.start).iter();
-    let mut inside = tags.take_while(|tag| tag.line < lines.end);
-    inside.any(|tag| matches!(tag.kind, tags::Kind::End(_)))
+/// The first line from `at` on that ends something, if no end mark stands above it.
+fn end_without_mark(scan: &Scan<'_>, at: usize, is_end: impl Fn(&str) -> bool) -> Option<usize> {
+    if !scan.known.is_patient() {
+        return None;
+    }
+    let mut below = (at..scan.lines.len()).inspect(|_| work::count(1));
+    let end = below.find(|line| is_end(scan.lines[*line]));
+    let has_mark = |end: usize| {
+        let mut inside = scan.tags.below(at).iter().take_while(|tag| tag.line < end);
+        inside.any(|tag| matches!(tag.kind, tags::Kind::End(_)))
+    };
+    scan.known.looked_for(end.filter(|end| !has_mark(*end)))
 }
 
 /// The code block with the output that is claimed on a line with these words; an empty one below it

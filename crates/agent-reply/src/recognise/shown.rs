@@ -251,10 +251,7 @@ fn block_lines<'s>(
     });
     let length = close.unwrap_or(lines.len());
     scan.known.block_lines.set(looked + length);
-    if close.is_none() {
-        scan.known.add_vain_look();
-    }
-    let lines = &lines[..close?];
+    let lines = &lines[..scan.known.looked_for(close)?];
     let end = at + 1 + lines.len();
     let is_closed = fence.is_closed_by(scan.lines[end]);
     Some((lines, end + usize::from(is_closed)))
@@ -274,11 +271,7 @@ pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         work::count(1);
         trim(line) == mark
     });
-    let Some(length) = length else {
-        scan.known.add_vain_look();
-        return None;
-    };
-    let end = at + length + 2;
+    let end = at + scan.known.looked_for(length)? + 2;
     let mut offer = only_shown(at, name, scan.lines[at]);
     // A diff in it is content; a tag counts wherever it stands.
     if scan.next_boundary(at) >= end {

@@ -282,12 +282,10 @@ fn has_seam(body: &[&str], frame: &Fence<'_>) -> bool {
     let fences = body[..last].iter().filter_map(|line| Fence::read(line));
     let mut inner: Option<Fence<'_>> = None;
     for fence in fences.filter(|fence| fence.is_as_long_as(frame)) {
-        match inner {
-            Some(open) if fence.closes(&open) => inner = None,
-            Some(_) => {}
-            None if fence.closes(frame) => return frame.is_frame(),
-            None => inner = Some(fence),
+        if inner.is_none() && fence.closes(frame) {
+            return frame.is_frame();
         }
+        inner = fence.follow(inner);
     }
     false
 }

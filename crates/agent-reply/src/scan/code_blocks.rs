@@ -1,6 +1,6 @@
 //! The code blocks of a reply, as far as no offer took their lines, and the files that they show.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 
 use crate::candidate::BlockTrouble;
 use crate::code_fence::{self, Fence};
@@ -55,17 +55,15 @@ pub(crate) struct OpenBlock<'a> {
     pub(crate) line: usize,
     pub(crate) is_program: bool,
     /// Its first line that is not blank, once somebody asked.
-    first: Cell<Option<usize>>,
+    first: OnceCell<usize>,
     /// Last line of the text that can close it, once somebody asked.
-    last_close: Cell<Option<usize>>,
+    last_close: OnceCell<usize>,
 }
 
 impl OpenBlock<'_> {
     pub(crate) fn first_line(&self, lines: &[&str]) -> usize {
         let look = || code_fence::skip_blank(lines, self.line + 1);
-        let first = self.first.get().unwrap_or_else(look);
-        self.first.set(Some(first));
-        first
+        *self.first.get_or_init(look)
     }
 
     pub(crate) fn last_close(&self, lines: &[&str]) -> usize {
@@ -73,9 +71,7 @@ impl OpenBlock<'_> {
             let last = lines.iter().rposition(|line| self.fence.is_closed_by(line));
             last.unwrap_or(lines.len())
         };
-        let last = self.last_close.get().unwrap_or_else(look);
-        self.last_close.set(Some(last));
-        last
+        *self.last_close.get_or_init(look)
     }
 }
 
@@ -102,8 +98,8 @@ impl Scan<'_> {
             fence,
             line: at,
             is_program: shown::is_program(&fence),
-            first: Cell::new(None),
-            last_close: Cell::new(None),
+            first: OnceCell::new(),
+            last_close: OnceCell::new(),
         };
         let Some(block) = shown::find(self, at, &fence) else {
             self.code.open.push(open);

@@ -48,13 +48,7 @@ impl<'a> Scan<'a> {
         let is_in_file = content != RunContent::Nothing && self.is_in_file(at);
         match content {
             RunContent::Block if !is_in_file => {
-                self.unquoted_to = run.end;
-                self.remark(ReplyOffer::remark(at).repaired(
-                    "removed the quote mark before some lines",
-                    length,
-                    true,
-                ));
-                return;
+                return self.keep_plain(&run, "removed the quote mark before some lines");
             }
             RunContent::Citation(line) if !is_in_file => {
                 self.known.add_vain_look();
@@ -79,8 +73,8 @@ impl<'a> Scan<'a> {
             return;
         };
         let mut below = (at + 1..self.next_tag(at)).inspect(|_| work::count(1));
-        let Some(close) = below.find(|line| fence.is_closed_by(self.lines[*line])) else {
-            self.known.add_vain_look();
+        let close = below.find(|line| fence.is_closed_by(self.lines[*line]));
+        let Some(close) = self.known.looked_for(close) else {
             return;
         };
         let run = at..close + 1;
@@ -97,12 +91,13 @@ impl<'a> Scan<'a> {
             self.replace(&run, &indented);
             return;
         }
+        self.keep_plain(&run, "removed the indentation of a code block in a list");
+    }
+
+    /// Tells that a run of lines is read without what stood before each.
+    fn keep_plain(&mut self, run: &Range<usize>, what: &'static str) {
         self.unquoted_to = run.end;
-        self.remark(ReplyOffer::remark(at).repaired(
-            "removed the indentation of a code block in a list",
-            run.len(),
-            true,
-        ));
+        self.remark(ReplyOffer::remark(run.start).repaired(what, run.len(), true));
     }
 
     fn may_read_plain(&self, at: usize) -> bool {

@@ -1,6 +1,4 @@
 //! A tag and its body, turned into a typed command.
-//!
-//! Reads paths, ranges, numbers and words from the attributes and the body of a tag.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,6 @@
 //! All tags of a text, and where the body of each ends.
 //!
 //! Linear: every question is answered from an index that is made in one pass.
-//!
-//! From which tags on only whole commands stand, up to the end mark.
-//!
-//! There a command whose closing tag is missing can be told from a body about this protocol, which
-//! would go on as text.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -368,7 +363,10 @@ fn repeats(lines: &[&str], first: usize, again: usize) -> bool {
     before[..last] == after[..last] && after[last].starts_with(before[last])
 }
 
-/// The opening tags below which only whole commands stand.
+/// The opening tags below which only whole commands stand, up to the end mark.
+///
+/// There a command whose closing tag is missing can be told from a body about this protocol, which
+/// would go on as text.
 struct CleanTags {
     /// Of each tag: the first such tag, itself included; the number of tags where there is none.
     next: Vec<usize>,
