@@ -50,7 +50,7 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let block = code_fence::widen(lines, start..reader.at, enclosure);
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
     let unfinished = enclosure.is_some() || !reader.is_complete;
-    let path = name.and_then(|name| RelPath::parse(&workspace_root::relative(name)).ok());
+    let path = name.and_then(|name| workspace_root::path(name).ok());
     let is_cut = frame.is_some_and(|frame| goes_on(lines, reader.at, &frame.fence));
     let changes = build::changes_below(files, path.as_ref());
     let changes = match changes {

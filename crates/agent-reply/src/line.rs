@@ -162,6 +162,11 @@ pub(super) fn has_word(words: &str, word: &str) -> bool {
     !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
 }
 
+/// The first of words that single spaces divide.
+pub(super) fn first_word(words: &str) -> &str {
+    words.split(' ').next().unwrap_or_default()
+}
+
 /// Returns true if a text is nothing but digits.
 pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())

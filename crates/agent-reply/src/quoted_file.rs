@@ -6,8 +6,6 @@
 
 use std::ops::Range;
 
-use agent_protocol::RelPath;
-
 use crate::code_fence::{self, Fence};
 use crate::line::has_word;
 use crate::trim::is_blank;
@@ -54,7 +52,7 @@ impl<'f> QuotedFiles<'f> {
         if asks_for_change(&above) || asks_for_change(&below) {
             return false;
         }
-        let path = RelPath::parse(&workspace_root::relative(name));
+        let path = workspace_root::path(name);
         let Some(text) = path.ok().and_then(|path| (self.file)(&path)) else {
             return false;
         };

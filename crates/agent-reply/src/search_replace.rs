@@ -328,7 +328,7 @@ fn closes(fence: Option<Fence<'_>>, line: &str) -> bool {
 }
 
 fn edit_of(name: &str, replacement: Replacement) -> CandidateItem {
-    match RelPath::parse(&workspace_root::relative(name)) {
+    match workspace_root::path(name) {
         Ok(path) => edit(path, replacement),
         Err(refused) => problem(BlockTrouble::new(
             format!("the SEARCH/REPLACE block cannot be used: {refused}"),

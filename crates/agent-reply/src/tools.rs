@@ -16,6 +16,7 @@ use agent_protocol::{
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
 use super::{changes, patch, script, search_replace, workspace_root};
+use crate::line::first_word;
 pub(crate) use call::{Call, CallShape, is_among};
 use table::Tool;
 pub(crate) use table::{CONTENT, NESTED, NEW, OLD, PATH, RECORD, TOOL_KEYS};
@@ -119,7 +120,7 @@ impl Tool {
     }
 
     fn name(&self) -> &'static str {
-        self.names.split(' ').next().unwrap_or_default()
+        first_word(self.names)
     }
 }
 
@@ -303,12 +304,7 @@ fn read(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     let mut start_line = number(call, table::START)?;
     let mut end_line = number(call, table::END)?;
     if let Some(Value::Array(range)) = call.get(table::RANGE) {
-        let line = |at: usize| {
-            range
-                .get(at)?
-                .as_u64()
-                .and_then(|it| u32::try_from(it).ok())
-        };
+        let line = |at: usize| small_number(range.get(at)?);
         (start_line, end_line) = (line(0), line(1));
     }
     if let Some(limit) = number(call, table::LIMIT)? {
@@ -480,8 +476,7 @@ fn path(call: &Call<'_>) -> Result<RelPath, BlockTrouble> {
 }
 
 fn path_in(call: &Call<'_>, names: &str) -> Result<RelPath, BlockTrouble> {
-    RelPath::parse(&workspace_root::relative(text(call, names)?.trim()))
-        .map_err(|refused| refused_path(call, &refused))
+    workspace_root::path(text(call, names)?.trim()).map_err(|refused| refused_path(call, &refused))
 }
 
 fn directory(call: &Call<'_>) -> Result<Option<RelPath>, BlockTrouble> {
@@ -508,8 +503,8 @@ fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> Block
 }
 
 fn text(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
-    let name = || names.split(' ').next().unwrap_or_default();
-    let text = call.text(names).ok_or_else(|| missing(call, name()))?;
+    let text = call.text(names);
+    let text = text.ok_or_else(|| missing(call, first_word(names)))?;
     // Which line ends a file has, the file knows.
     Ok(text.replace("\r\n", "\n"))
 }
@@ -562,13 +557,21 @@ pub(crate) fn ended(mut text: String) -> String {
     text
 }
 
+/// The parameter as a number, which may be written as a string.
 fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, BlockTrouble> {
-    call.number(names).map_err(|name| {
-        BlockTrouble::new(
-            format!("`{name}` of `{}` is not a line number or count", call.tool),
-            String::new(),
-        )
-    })
+    let number = match call.get(names) {
+        None => return Ok(None),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(value) => small_number(value),
+    };
+    let name = first_word(names);
+    let message = || format!("`{name}` of `{}` is not a line number or count", call.tool);
+    let trouble = || BlockTrouble::new(message(), String::new());
+    number.map(Some).ok_or_else(trouble)
+}
+
+fn small_number(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|number| u32::try_from(number).ok())
 }
 
 fn missing(call: &Call<'_>, name: &str) -> BlockTrouble {

@@ -16,6 +16,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::Path;
 
+use agent_protocol::{PathProblem, RelPath};
+
 thread_local! {
     static ROOT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -33,6 +35,11 @@ pub(super) fn with_root<T>(root: &Path, read: impl FnOnce() -> T) -> T {
     ROOT.set(root.filter(is_root));
     let _forget = Forget;
     read()
+}
+
+/// The path in the workspace that a text names.
+pub(super) fn path(text: &str) -> Result<RelPath, PathProblem> {
+    RelPath::parse(&relative(text))
 }
 
 /// The paths, one on each line, with those that lie in the workspace relative to it.

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use agent_protocol::{Command, ContentSource, RelPath};
+use agent_protocol::{Command, ContentSource};
 
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::tools::{self, Call};
@@ -494,7 +494,7 @@ fn run(script: &str) -> CandidateItem {
 
 fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
     let content = tools::ended(value_text(without_holder(path, inner)));
-    match RelPath::parse(&workspace_root::relative(path)) {
+    match workspace_root::path(path) {
         Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
             content,

@@ -261,7 +261,7 @@ fn agreed(name: &str, path: &RelPath) -> Result<RelPath, BlockTrouble> {
 }
 
 fn parse(name: &str) -> Result<RelPath, BlockTrouble> {
-    RelPath::parse(&workspace_root::relative(name)).map_err(|problem| changes::refused(&problem))
+    workspace_root::path(name).map_err(|problem| changes::refused(&problem))
 }
 
 fn no_name() -> BlockTrouble {

@@ -528,7 +528,7 @@ fn is_whole(found: &BlockCandidate, lines: &[&str]) -> bool {
 
 /// Returns true if a command is about the file of this name.
 fn is_for(command: &Command, name: &str) -> bool {
-    let Ok(name) = RelPath::parse(&workspace_root::relative(name)) else {
+    let Ok(name) = workspace_root::path(name) else {
         return false;
     };
     let ends = |long: &RelPath, short: &RelPath| ends_with_name(long.as_str(), short.as_str());

@@ -6,6 +6,7 @@ use agent_protocol::unseen::is_stray;
 use agent_protocol::{Command, END_OF_FILE, Edit, PathProblem, RelPath, Selection};
 
 use crate::candidate::BlockTrouble;
+use crate::line::first_word;
 use crate::tags::attributes::{Attributes, Doubt};
 use crate::tags::body::{Around, Body, BodyPlace, FileContent};
 use crate::tags::name::Name;
@@ -349,11 +350,6 @@ fn unusable(problem: &PathProblem) -> BlockTrouble {
     )
 }
 
-/// The first of several names, which messages use.
-fn first_name(names: &str) -> &str {
-    names.split(' ').next().unwrap_or_default()
-}
-
 /// `60`, `60s` or `2m`, in seconds.
 fn seconds(text: &str) -> Option<u32> {
     let text = text.trim();
@@ -385,14 +381,13 @@ impl Tag<'_> {
     fn path_named(&mut self, names: &str) -> Result<RelPath, BlockTrouble> {
         match self.taken_path(names) {
             Some(text) => self.checked(&text),
-            None => Err(self.trouble(format!("`{}` is missing", first_name(names)))),
+            None => Err(self.trouble(format!("`{}` is missing", first_word(names)))),
         }
     }
 
     fn checked(&mut self, text: &str) -> Result<RelPath, BlockTrouble> {
         let plain = file_name::without_marks(text);
-        let path = RelPath::parse(&workspace_root::relative(plain))
-            .map_err(|problem| unusable(&problem))?;
+        let path = workspace_root::path(plain).map_err(|problem| unusable(&problem))?;
         if plain.len() < text.len() {
             self.repairs.push(("removed the marks around a path", 1));
         }
@@ -500,7 +495,7 @@ impl Tag<'_> {
 
     fn number(&mut self, names: &str) -> Result<Option<u32>, BlockTrouble> {
         match self.attributes.take(names) {
-            Some(text) => self.parsed(first_name(names), &text).map(Some),
+            Some(text) => self.parsed(first_word(names), &text).map(Some),
             None => Ok(None),
         }
     }

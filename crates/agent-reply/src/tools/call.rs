@@ -189,20 +189,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The parameter as a number, which may be written as a string.
-    pub(super) fn number(&self, names: &str) -> Result<Option<u32>, String> {
-        let number = match self.get(names) {
-            None => return Ok(None),
-            Some(Value::Number(number)) => number
-                .as_u64()
-                .and_then(|number| u32::try_from(number).ok()),
-            Some(Value::String(text)) => text.trim().parse().ok(),
-            Some(_) => None,
-        };
-        let name = || names.split(' ').next().unwrap_or_default().to_owned();
-        number.map(Some).ok_or_else(name)
-    }
-
     /// Returns true if a parameter is true, which may be written as a string.
     pub(super) fn is_true(&self, names: &str) -> bool {
         match self.get(names) {
