@@ -26,6 +26,7 @@ use name::HeaderName;
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Enclosure, Fence};
+use crate::line::begins_with;
 use crate::trim::{filled_above, is_blank, trim_end};
 use crate::{file_name, script, workspace_root};
 
@@ -269,8 +270,10 @@ fn extended(line: &str, header: &mut Header<'_>) -> bool {
     } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
         header.wrong("the patch changes a binary file, which a reply cannot carry");
     } else {
-        const DECORATION: &str = "index |similarity index |dissimilarity index |=====|diff ";
-        return DECORATION.split('|').any(|start| line.starts_with(start));
+        return begins_with(
+            line,
+            "index |similarity index |dissimilarity index |=====|diff ",
+        );
     }
     true
 }
@@ -293,8 +296,7 @@ fn mode(text: &str, header: &mut Header<'_>) -> Option<u32> {
 }
 
 fn end_of_context_diff(lines: &[&str], at: usize) -> usize {
-    const STARTS: [&str; 6] = ["***", "---", "! ", "+ ", "- ", "  "];
-    let belongs = |line: &&str| STARTS.iter().any(|start| line.starts_with(start));
+    let belongs = |line: &&str| begins_with(line, "***|---|! |+ |- |  ");
     at + lines[at..].iter().take_while(|line| belongs(line)).count()
 }
 
@@ -521,7 +523,7 @@ fn is_between(lines: &[&str], at: usize) -> bool {
     is_blank(line)
         || trim_end(line) == "--"
         || (above == "--" && line.starts_with(|c: char| c.is_ascii_digit()))
-        || STARTS.split('|').any(|start| line.starts_with(start))
+        || begins_with(line, STARTS)
 }
 
 #[cfg(test)]

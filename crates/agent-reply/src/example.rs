@@ -11,7 +11,7 @@ use agent_protocol::Step;
 use crate::candidate::BlockTrouble;
 use crate::code_fence::{self, Fence};
 use crate::enclosed::{self, EnclosingText};
-use crate::line::{COLONS, ends_with_colon, has_word};
+use crate::line::{COLONS, begins_with, ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, line_index, tags};
 
@@ -222,21 +222,18 @@ fn depends(sentence: &str) -> bool {
     const FILLERS: &str = "please then just simply you can";
     const ORDERS: &str = "add apply change delete do execute remove replace restore revert run send \
         try undo use";
-    const OTHERS: &str = "wenn ,falls ,si ,se ,если ,如果";
+    const CONDITIONS: &str = "if |in case |should |when you ";
+    const OTHERS: &str = "wenn |falls |si |se |если |如果";
     const WISHES: &str = "möchte,willst,wollen,souhaite,voule,veux,quiere,desea,quise,vuoi,vuole,\
         хотите,хочешь,想,希望,需要";
-    const OTHER_ORDERS: &str = "kannst ,können ,führe,starte,lösche,vous ,tu ,exécut,lancez ,supprim,\
-        puede,ejecut,elimin,puoi,esegui,pode,можете,можно,выполните,запустите,请,可以,就,则";
-    let condition = ["if ", "in case ", "should ", "when you "];
+    const OTHER_ORDERS: &str = "kannst |können |führe|starte|lösche|vous |tu |exécut|lancez |supprim|\
+        puede|ejecut|elimin|puoi|esegui|pode|можете|можно|выполните|запустите|请|可以|就|则";
     let orders = |clause: &str| {
         let mut words = clause.split_whitespace();
         let verb = words.find(|word| !has_word(FILLERS, word));
         verb.is_some_and(|verb| has_word(ORDERS, verb))
     };
-    let starts = |sentence: &str, words: &str| {
-        let mut words = words.split(',');
-        words.any(|word| sentence.trim_start().starts_with(word))
-    };
+    let starts = |sentence: &str, words| begins_with(sentence.trim_start(), words);
     let (clause, main) = sentence
         .split_once([',', '\u{ff0c}'])
         .unwrap_or((sentence, ""));
@@ -246,7 +243,7 @@ fn depends(sentence: &str) -> bool {
         let wishes = WISHES.split(',').any(|wish| clause.contains(wish));
         starts(sentence, OTHERS) && (main.is_empty() || wishes || starts(main, OTHER_ORDERS))
     };
-    is_bare || condition.iter().any(|it| sentence.starts_with(it)) && orders(main)
+    is_bare || begins_with(sentence, CONDITIONS) && orders(main)
 }
 
 /// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
@@ -397,8 +394,8 @@ fn regrets(line: &str, has_commands_below: bool) -> bool {
         })
     };
     let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
-    let is_opened = OPENINGS.split('|').any(|it| text.starts_with(it))
-        || interjection.is_some_and(|word| *word != "actually");
+    let is_opened =
+        begins_with(text, OPENINGS) || interjection.is_some_and(|word| *word != "actually");
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '\''));
     let is_wrong = words.any(|word| has_word(WRONG, word))
         || ["\u{9519}", "\u{5ffd}\u{7565}"]

@@ -25,6 +25,7 @@ use agent_protocol::Command;
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence;
 use super::tools::{self, Call, CallShape};
+use crate::line::begins_with;
 use crate::trim::trim_start;
 pub(super) use lenient::{LenientReader, LiteralSyntax};
 
@@ -345,7 +346,7 @@ fn items_of(value: &Value) -> Option<Vec<CandidateItem>> {
         Value::Object(object) => {
             wrapped(object).or_else(|| Some(vec![item(&Call::read(object)?, CallShape::Alone)?]))
         }
-        Value::Array(values) if !values.is_empty() => list(values),
+        Value::Array(values) if !values.is_empty() => judged(values, CallShape::Alone),
         _ => None,
     }
 }
@@ -360,7 +361,7 @@ fn wrapped(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
     }
     let mut lists = LISTS.split(' ');
     let calls = lists.find_map(|key| object.get(key)?.as_array())?;
-    list(calls)
+    judged(calls, CallShape::Alone)
 }
 
 /// Returns true if `{"command": [...]}` is the call of a shell and nothing else.
@@ -405,12 +406,8 @@ fn doubtful_items(value: &Value) -> Option<Vec<CandidateItem>> {
         .then(|| calls.iter().map(tools::doubtful).collect())
 }
 
-/// Calls one after the other: where one of them is certain, so are those of unknown tools.
-fn list(values: &[Value]) -> Option<Vec<CandidateItem>> {
-    judged(values, CallShape::Alone)
-}
-
-/// The actions of a list, each for itself, if one of them is certainly a call.
+/// The actions of a list, each for itself, if one of them is certainly a call: then those of unknown tools
+/// are calls too.
 fn judged(values: &[Value], shape: CallShape) -> Option<Vec<CandidateItem>> {
     let is_text = |value: &Value| {
         let has = |key| value.get(key).is_some_and(Value::is_string);
@@ -509,10 +506,7 @@ fn is_ours(text: &str) -> bool {
         .strip_prefix("\"name\":\"")
         .and_then(|rest| rest.split('"').next())
         .is_some_and(tools::is_known);
-    names_tool
-        || ["\"thought\":", "\"actions\":", "\"tool\":"]
-            .iter()
-            .any(|key| start.starts_with(key))
+    names_tool || begins_with(start, r#""thought":|"actions":|"tool":"#)
 }
 
 /// An item whose value lacks its last brackets, as far as it is certain.

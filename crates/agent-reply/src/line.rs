@@ -162,6 +162,12 @@ pub(super) fn has_word(words: &str, word: &str) -> bool {
     !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
 }
 
+/// Returns true if a text begins with one of these, which bars divide.
+pub(super) fn begins_with(text: &str, beginnings: &str) -> bool {
+    let mut beginnings = beginnings.split_terminator('|');
+    beginnings.any(|beginning| text.starts_with(beginning))
+}
+
 /// The first of words that single spaces divide.
 pub(super) fn first_word(words: &str) -> &str {
     words.split(' ').next().unwrap_or_default()

@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 
 use super::tags;
+use crate::line::begins_with;
 
 pub(super) mod copied;
 mod escapes;
@@ -102,7 +103,7 @@ pub(super) fn has_wrapped_tags(done: &[Done]) -> bool {
 /// Used to tell a prefix that copying brought from lines that only look alike.
 fn is_structural(line: &str) -> bool {
     const BEGINNINGS: &str = "<<<<<|*** Begin Patch|--- |diff --git |@@ |```|~~~|{|>>>>>";
-    BEGINNINGS.split('|').any(|mark| line.starts_with(mark))
+    begins_with(line, BEGINNINGS)
         || (line.starts_with(['[', '*', '\\']) && tags::read(0, line).is_some())
 }
 

@@ -1,7 +1,7 @@
 //! Shell scripts: the files that their lines write, and scripts made of words and a directory.
 
 use crate::file_name;
-use crate::line::has_word;
+use crate::line::{begins_with, has_word};
 use crate::trim::trim;
 
 /// The script, run in a directory; nothing and `.` are the workspace.
@@ -125,9 +125,8 @@ pub(super) fn file_removed_by(line: &str) -> Option<&str> {
 
 /// The file that a line of a script edits: `sed -i 's/a/b/' a.py`.
 fn file_edited_in_place(line: &str) -> Option<&str> {
-    const EDITORS: [&str; 5] = ["sed -i", "perl -pi", "perl -i", "awk -i", "gawk -i"];
-    EDITORS.iter().find(|it| line.starts_with(**it))?;
-    line.split_whitespace().next_back()
+    let is_edit = begins_with(line, "sed -i|perl -pi|perl -i|awk -i|gawk -i");
+    line.split_whitespace().next_back().filter(|_| is_edit)
 }
 
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`,

@@ -20,7 +20,7 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Fence};
-use crate::line::{ends_with_colon, has_word};
+use crate::line::{begins_with, ends_with_colon, has_word};
 use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, lead, text_of, trim, trim_start};
@@ -303,10 +303,7 @@ fn fence_above<'a>(lines: &[&'a str], name: usize) -> Option<Fence<'a>> {
 
 /// Other fences that aider asks for: `<source>`, `<code>`, `<pre>`.
 fn is_source_tag(line: &str) -> bool {
-    let text = trim(line);
-    ["<source", "<code", "<pre", "</source", "</code", "</pre"]
-        .iter()
-        .any(|tag| text.starts_with(tag))
+    begins_with(trim(line), "<source|<code|<pre|</source|</code|</pre")
 }
 
 /// Where an unfinished block ends: before what names the file of the next one.

@@ -22,7 +22,7 @@ use crate::candidate::BlockTrouble;
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::keyed_text::KeyedTexts;
-use crate::line::{ends_with_colon, has_word, is_blank_or_fence, is_number};
+use crate::line::{begins_with, ends_with_colon, has_word, is_blank_or_fence, is_number};
 use crate::recognise::shown;
 use crate::tags::{FileContent, LooseTag, Name};
 use crate::trim::{is_blank, trim};
@@ -302,6 +302,8 @@ impl<'a> LastLook<'a> {
         const CONFLICTS: [&str; 3] = ["HEAD", "ours", "Updated upstream"];
         let line = trim(self.lines[at]);
         let below = &self.lines[at + 1..];
+        let find =
+            |is_end: &dyn Fn(&str) -> bool| below.iter().take(MOST_LINES).position(|it| is_end(it));
         if is_diff_place(line) {
             let is_changed = |line: &&&str| line.starts_with(['<', '>', '-', '\\']);
             let changed: Vec<&str> = below.iter().take_while(is_changed).copied().collect();
@@ -311,9 +313,6 @@ impl<'a> LastLook<'a> {
         }
         if let Some(range) = line.strip_prefix("edit ").filter(|it| is_edit_range(it)) {
             let mark = script::here_document_mark(range).unwrap_or("end_of_edit");
-            let find = |is_end: &dyn Fn(&str) -> bool| {
-                below.iter().take(MOST_LINES).position(|it| is_end(it))
-            };
             let is_first = at > 0 && Fence::read(self.lines[at - 1]).is_some();
             let fence = || find(&|it| Fence::read(it).is_some()).filter(|_| is_first);
             let length = find(&|it| trim(it) == mark).or_else(fence)?;
@@ -324,11 +323,8 @@ impl<'a> LastLook<'a> {
             return None;
         }
         self.values += 1;
-        let find = |mark| {
-            let mut below = below.iter().take(MOST_LINES);
-            below.position(|line| trim(line).starts_with(mark))
-        };
-        let (middle, last) = (find("===")?, find(">>>>")?);
+        let middle = find(&|it| trim(it).starts_with("==="))?;
+        let last = find(&|it| trim(it).starts_with(">>>>"))?;
         let work = ShownWork::lines(below.get(middle + 1..last)?);
         Some((at..at + last + 2, work))
     }
@@ -462,10 +458,9 @@ impl<'a> LastLook<'a> {
 
     /// A block of org-mode or reStructuredText whose head names a file, or that a line leads to.
     fn other_block(&mut self, at: usize) {
-        const HEADS: [&str; 3] = [".. code-block::", ".. code::", ".. sourcecode::"];
         let head = trim(self.lines[at]);
         let is_org = is_org(head, "#+begin_src");
-        let is_rst = HEADS.iter().any(|mark| head.starts_with(mark));
+        let is_rst = begins_with(head, ".. code-block::|.. code::|.. sourcecode::");
         if !(is_org || is_rst) || self.values >= MOST_VALUES {
             return;
         }

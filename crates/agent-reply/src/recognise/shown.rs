@@ -9,7 +9,7 @@ use agent_protocol::{Command, RelPath};
 use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, ReplyOffer};
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
-use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
+use crate::line::{begins_with, ends_with_colon, has_word, is_blank_or_fence};
 use crate::recognise::other::begins_edit;
 use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
 use crate::tags::copy_button;
@@ -164,8 +164,7 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec<
         offers.extend(left.into_iter().filter(|_| !is_advice));
         offers.sort_by_key(|offer| offer.line);
     } else if is_shell {
-        let words = words.join(" ");
-        if OWN_WORK.split('|').any(|begin| words.starts_with(begin)) {
+        if begins_with(&words.join(" "), OWN_WORK) {
             offers.push(only_announced(at, lines));
         } else if !is_advice {
             offers = files_left_behind(lines, at + 1);

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::{Mended, RepairedLines, copied, mended};
 use crate::code_fence::Fence;
-use crate::line::has_word;
+use crate::line::{begins_with, has_word};
 use crate::trim::{each_line, trim, trim_end, trim_start};
 
 /// Decodes a text in which every `<`, `&` and quote arrived as an entity.
@@ -112,9 +112,7 @@ fn is_element(line: &str) -> bool {
 }
 
 fn is_marker(line: &str) -> bool {
-    ["<<<<<", "*** Begin", "+++ ", "```"]
-        .iter()
-        .any(|mark| line.starts_with(mark))
+    begins_with(line, "<<<<<|*** Begin|+++ |```")
 }
 
 /// Returns true if a text between tags that were escaped was escaped like them.

@@ -6,6 +6,7 @@
 
 use super::gutter::{Divider, numbered_runs, without_line_numbers, without_number_lines};
 use super::{Mended, RepairedLines, copied, is_structural, mended};
+use crate::line::begins_with;
 use crate::trim::{each_line as lines_of, is_blank};
 
 pub(super) fn repair(text: &str) -> Mended {
@@ -82,8 +83,8 @@ pub(super) fn repair_parts(text: &str) -> Mended {
         let first = line.bytes().find(|byte| *byte != b' ');
         first.is_some_and(|byte| byte.is_ascii_digit())
     };
-    let has_mark = |mark: &&str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if !MARKERS.iter().any(has_mark) || !lines_of(text).any(has_number) {
+    let has_mark = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if !MARKERS.split('|').any(has_mark) || !lines_of(text).any(has_number) {
         return None;
     }
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -106,18 +107,10 @@ pub(super) fn repair_parts(text: &str) -> Mended {
 
 /// Beginnings of lines that mark a block with a body: a closing tag, a marker of SEARCH/REPLACE, a
 /// hunk.
-const MARKERS: [&str; 6] = [
-    "[/",
-    "<<<<<<< SEARCH",
-    ">>>>>>> REPLACE",
-    "@@ -",
-    "*** Begin Patch",
-    "*** End Patch",
-];
+const MARKERS: &str = "[/|<<<<<<< SEARCH|>>>>>>> REPLACE|@@ -|*** Begin Patch|*** End Patch";
 
 fn is_marker(line: &str) -> bool {
-    MARKERS.iter().any(|mark| line.starts_with(mark))
-        && (!line.starts_with("[/") || crate::tags::read(0, line).is_some())
+    begins_with(line, MARKERS) && (!line.starts_with("[/") || crate::tags::read(0, line).is_some())
 }
 
 fn without_indentation(text: &str) -> Option<Vec<&str>> {

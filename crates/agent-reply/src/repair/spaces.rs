@@ -9,7 +9,7 @@
 //! markers, and from the ends of lines only if every line has them: some texts need them.
 
 use super::{Mended, RepairedLines, copied, is_structural, mended};
-use crate::line::is_space;
+use crate::line::{begins_with, is_space};
 use crate::tags;
 use crate::trim::{each_line, is_blank, trim_start};
 use agent_protocol::unseen::is_stray;
@@ -69,9 +69,7 @@ fn marker(line: &str) -> Option<String> {
     let start = trim_start(&plain);
     let is_marker = tags::read(0, start).is_some()
         || tags::read_angled(0, start).is_some()
-        || ["<<<<<<<", "=======", ">>>>>>>", "*** ", "```", "~~~"]
-            .iter()
-            .any(|mark| start.starts_with(mark));
+        || begins_with(start, "<<<<<<<|=======|>>>>>>>|*** |```|~~~");
     is_marker.then_some(plain)
 }
 
