@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::fold::is_blank;
+
 /// A stretch of old lines and the new lines that take its place; what lies between is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiffBlock {
@@ -74,7 +76,7 @@ fn anchors(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
         seen.remove(line);
     }
     let mut pairs: Vec<(usize, usize)> = (seen.into_iter())
-        .filter(|(line, _)| !line.trim().is_empty())
+        .filter(|(line, _)| !is_blank(line))
         .filter_map(|(_, [old, new])| old.zip(new))
         .collect();
     pairs.sort_unstable();

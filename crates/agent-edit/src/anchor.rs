@@ -138,7 +138,7 @@ impl Anchors {
     ) -> LineNumber {
         *(self.ends.entry((opening, reach))).or_insert_with(|| {
             let end = block_end(document, opening, reach);
-            let is_empty = (opening + 1..end).all(|line| document.text(line).trim().is_empty());
+            let is_empty = (opening + 1..end).all(|line| fold::is_blank(document.text(line)));
             if is_empty { document.len() + 1 } else { end }
         })
     }

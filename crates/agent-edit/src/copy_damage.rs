@@ -11,7 +11,7 @@ use std::fmt;
 
 use super::Refusal;
 use super::align::align;
-use super::fold::{self, Shift};
+use super::fold::{self, Shift, is_blank};
 use super::unwrap;
 
 /// How many lines must show a damage to blank lines or indentation.
@@ -225,7 +225,7 @@ impl<'t> Compared<'t> {
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         let filled = |lines: &[&str]| -> (Vec<usize>, Vec<String>) {
             (lines.iter().enumerate())
-                .filter(|(_, line)| !line.trim().is_empty())
+                .filter(|(_, line)| !is_blank(line))
                 .map(|(at, line)| {
                     let line = without_entities(line);
                     let line = without_escapes(&line, &ESCAPED);
@@ -435,14 +435,14 @@ pub fn doubled_lines_remark(text: &str) -> Option<String> {
 fn has_doubled_lines(lines: &[&str]) -> bool {
     let below = || lines.iter().skip(1).step_by(2);
     below().count() >= ENOUGH
-        && below().all(|line| line.trim().is_empty())
-        && lines.iter().step_by(2).any(|line| !line.trim().is_empty())
+        && below().all(|line| is_blank(line))
+        && !lines.iter().step_by(2).all(|line| is_blank(line))
 }
 
 fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
     // The line end of the tag or the fence above was doubled as well.
     let new = match compared.new.split_first() {
-        Some((first, rest)) if first.trim().is_empty() => rest,
+        Some((first, rest)) if is_blank(first) => rest,
         _ => &compared.new,
     };
     if !has_doubled_lines(new) || has_doubled_lines(&compared.old) {
@@ -454,7 +454,7 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
         (compared.same.windows(2)).filter(|pair| {
             compared.old[pair[0].0 + 1..pair[1].0]
                 .iter()
-                .all(|line| line.trim().is_empty())
+                .all(|line| is_blank(line))
         })
     };
     if neighbours().count() < ENOUGH || !neighbours().all(is_apart) {
@@ -467,7 +467,7 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
 /// Lines that follow one another in both texts but for blank ones, and how many of these there are.
 fn gaps(compared: &Compared<'_>) -> impl Iterator<Item = (usize, usize)> {
     let blank = |lines: &[&str]| {
-        let is_gap = lines.iter().all(|line| line.trim().is_empty());
+        let is_gap = lines.iter().all(|line| is_blank(line));
         is_gap.then_some(lines.len())
     };
     (compared.same.windows(2)).filter_map(move |pair| {
@@ -488,30 +488,18 @@ fn doubled_blanks(compared: &Compared<'_>) -> DamageFinding {
         return DamageFinding::Doubted;
     }
     let mut lines = Vec::new();
-    for run in compared
-        .new
-        .chunk_by(|a, b| a.trim().is_empty() == b.trim().is_empty())
-    {
-        let is_gap = run[0].trim().is_empty();
-        let kept = if is_gap {
-            run.len().div_ceil(2)
-        } else {
-            run.len()
-        };
+    for run in (compared.new).chunk_by(|a, b| is_blank(a) == is_blank(b)) {
+        let halves = if is_blank(run[0]) { 2 } else { 1 };
+        let kept = run.len().div_ceil(halves);
         lines.extend(run[..kept].iter().map(|&line| Cow::Borrowed(line)));
     }
     DamageFinding::Repaired(joined(lines.into_iter()))
 }
 
 fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
-    let is_blank = |line: &&&str| line.trim().is_empty();
     let inner = |lines: &[&str]| {
-        lines
-            .iter()
-            .rev()
-            .skip_while(is_blank)
-            .filter(is_blank)
-            .count()
+        let lines = lines.iter().rev().skip_while(|line| is_blank(line));
+        lines.filter(|line| is_blank(line)).count()
     };
     if inner(&compared.old) < ENOUGH || inner(&compared.new) > 0 {
         return DamageFinding::Nothing;
@@ -521,7 +509,7 @@ fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
     for pair in compared.same.windows(2) {
         let ((old, new), (next_old, next_new)) = (pair[0], pair[1]);
         let between = &compared.old[old + 1..next_old];
-        if new + 1 == next_new && between.iter().all(|line| line.trim().is_empty()) {
+        if new + 1 == next_new && between.iter().all(|line| is_blank(line)) {
             blank_above[next_new] = between.len();
         }
     }
@@ -572,8 +560,6 @@ fn shifted(compared: &Compared<'_>) -> DamageFinding {
 }
 
 fn indentation(compared: &Compared<'_>) -> DamageFinding {
-    let is_indented = |line: &&&str| !line.trim().is_empty() && line.starts_with([' ', '\t']);
-    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
     if compared.new.iter().any(|line| !fold::is_collapsed(line)) {
         return DamageFinding::Nothing;
     }
@@ -585,14 +571,16 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
             && fold::indentation(line).len() > fold::indentation(above).len()
             && !fold::is_collapsed(line)
     };
-    let is_part = compared.old.iter().filter(is_indented).count() == filled(&compared.old)
+    let is_indented = |line: &&str| is_blank(line) || line.starts_with([' ', '\t']);
+    let is_part = compared.old.iter().all(is_indented)
         && !compared.old.iter().all(|line| fold::is_collapsed(line));
     let is_known_part = is_part && !compared.same.is_empty();
     if !is_known_part && !compared.same.windows(2).any(is_opened) {
         return DamageFinding::Nothing;
     }
     // How deep a line belongs that the old text does not have is not known.
-    if filled(&compared.new) > compared.same.len() {
+    let filled = compared.new.iter().filter(|line| !is_blank(line)).count();
+    if filled > compared.same.len() {
         return DamageFinding::Doubted;
     }
     let mut lines: Vec<Cow<'_, str>> = (compared.new.iter().copied().map(Cow::Borrowed)).collect();
@@ -724,7 +712,7 @@ pub fn lost_tabs_remark(name: &str, text: &str) -> Option<String> {
     };
     let lines: Vec<&str> = text.lines().collect();
     let is_recipe =
-        |pair: &[&str]| is_rule(pair[0]) && pair[1].starts_with(' ') && !pair[1].trim().is_empty();
+        |pair: &[&str]| is_rule(pair[0]) && pair[1].starts_with(' ') && !is_blank(pair[1]);
     let is_told = lines.windows(2).any(is_recipe) && !text.contains(".RECIPEPREFIX");
     is_told.then(|| "its recipes are indented with blanks, and `make` wants tabs".to_owned())
 }

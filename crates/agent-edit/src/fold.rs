@@ -96,6 +96,11 @@ pub(super) fn is_among(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }
 
+/// Returns true if a line has nothing but white space.
+pub(super) fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
 /// The white space that a line begins with.
 pub(super) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
@@ -103,7 +108,7 @@ pub(super) fn indentation(line: &str) -> &str {
 
 /// Returns true if a line is indented by one blank at most, as a page leaves it that collapses space.
 pub(super) fn is_collapsed(line: &str) -> bool {
-    matches!(indentation(line), "" | " ") || line.trim().is_empty()
+    matches!(indentation(line), "" | " ") || is_blank(line)
 }
 
 /// One change of indentation that turns every line of a quote into the line of the file.
@@ -182,7 +187,7 @@ impl Scale {
 
 /// How much deeper lines are than the line above them that opens a block.
 fn opened_steps(lines: &[&str]) -> impl Iterator<Item = usize> {
-    let filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let filled = lines.iter().filter(|line| !is_blank(line));
     let pairs = filled.clone().zip(filled.skip(1));
     let opened = pairs.filter(|(above, _)| above.trim_end().ends_with([':', '{']));
     opened

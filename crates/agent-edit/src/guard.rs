@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::align::{DiffBlock, align};
 use super::anchor::{DEFINITIONS, MODIFIERS};
-use super::fold::is_among;
+use super::fold::{is_among, is_blank};
 
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
@@ -59,11 +59,12 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     if !new.iter().any(|line| is_remark(line)) || is_markdown() {
         return None;
     }
-    let is_filled = |line: &&str| !line.trim().is_empty();
-    let old: Vec<&str> = old.iter().copied().filter(is_filled).collect();
+    let old: Vec<&str> = (old.iter().copied())
+        .filter(|line| !is_blank(line))
+        .collect();
     // Where each line stands shows which remark is attached to the line below it.
     let (places, new): (Vec<usize>, Vec<&str>) = (new.iter().copied().enumerate())
-        .filter(|(_, line)| is_filled(line))
+        .filter(|(_, line)| !is_blank(line))
         .unzip();
     let (old_names, new_names) = (defined_names(&old), defined_names(&new));
     let mut is_attached = vec![false; new.len()];
@@ -344,8 +345,7 @@ fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     if !(new.iter()).any(|line| stands_for_lines(line) || may_stand_for_lines(line)) {
         return None;
     }
-    let is_filled = |line: &&&str| !line.trim().is_empty();
-    let filled = |lines: &[&str]| lines.iter().filter(is_filled).count();
+    let filled = |lines: &[&str]| lines.iter().filter(|line| !is_blank(line)).count();
     let defined = defined_names(new);
     align(old, new).into_iter().find_map(|block| {
         let (lost, written) = (
@@ -412,7 +412,7 @@ fn lines_without_space<'t>(lines: impl Iterator<Item = &'t str>) -> HashSet<&'t 
 
 /// Returns true if a bare `...` is the body of a block or a prompt of Python.
 fn is_body(lines: &[&str], at: usize) -> bool {
-    let above = lines[..at].iter().rfind(|line| !line.trim().is_empty());
+    let above = lines[..at].iter().rfind(|line| !is_blank(line));
     let above = above.map_or("", |line| line.trim());
     let is_prompt = above.starts_with(">>>") || above.starts_with("...");
     lines[at].trim() == "..." && (above.ends_with([':', '"']) || is_prompt)
@@ -493,7 +493,7 @@ fn is_remark(words: &str, signs: &str) -> bool {
 ///
 /// Blank lines do not count. A rewrite of about the same size is no drop, whatever it changes.
 pub fn drops_most(old: &str, new: &str) -> bool {
-    let filled = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    let filled = |text: &str| text.lines().filter(|line| !is_blank(line)).count();
     old.lines().nth(SMALL).is_some() && filled(new) * 2 < filled(old)
 }
 

@@ -11,7 +11,7 @@
 use agent_protocol::Level;
 
 use crate::document::{Document, LineKey, LineNumber};
-use crate::fold::{self, Shift};
+use crate::fold::{self, Shift, is_blank};
 
 /// The characters of an indentation; other spaces are a matter of punctuation.
 const BLANKS: [char; 2] = [' ', '\t'];
@@ -33,8 +33,7 @@ pub(super) fn find(document: &Document<'_>, lines: &[&str], loosest: Level) -> O
             starts,
         });
     }
-    let is_blank = lines.iter().all(|line| line.trim().is_empty());
-    if loosest == Level::Exact || is_blank {
+    if loosest == Level::Exact || lines.iter().all(|line| is_blank(line)) {
         return None;
     }
     let candidates = document.find_lines(LineKey::Loose, lines);
@@ -92,7 +91,7 @@ fn closeness(document: &Document<'_>, start: LineNumber, lines: &[&str]) -> Leve
 /// one and the same for all that are not blank.
 pub(super) fn shift(document: &Document<'_>, start: LineNumber, lines: &[&str]) -> Option<Shift> {
     let pairs = document.lines_from(start).zip(lines);
-    let filled = pairs.filter(|(_, quote)| !quote.trim().is_empty());
+    let filled = pairs.filter(|(_, quote)| !is_blank(quote));
     shift_between(filled.map(|(file, quote)| (*quote, file)))
 }
 
@@ -146,9 +145,8 @@ pub(super) fn statement_shift(
     lines: &[&str],
 ) -> Option<Shift> {
     let begins = statements(lines)?;
-    let is_filled = |line: &str| !line.trim().is_empty();
     let statements = (document.lines_from(start).zip(lines).zip(begins))
-        .filter(|((_, quote), begins)| *begins && is_filled(quote));
+        .filter(|((_, quote), begins)| *begins && !is_blank(quote));
     shift_between(statements.map(|((file, quote), _)| (*quote, file)))
 }
 

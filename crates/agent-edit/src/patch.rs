@@ -137,7 +137,7 @@ fn restored_at(document: &Document<'_>, start: LineNumber, hunk: &Hunk) -> Optio
             HunkLine::Keep(text) | HunkLine::Remove(text)
                 if text.trim_end() == there.trim_end() =>
             {
-                is_shift &= there.trim().is_empty();
+                is_shift &= fold::is_blank(there);
                 line.clone()
             }
             HunkLine::Keep(text) if there.strip_prefix(' ')?.trim_end() == text.trim_end() => {

@@ -8,7 +8,7 @@ use agent_protocol::{Level, Pattern, Replacement};
 use crate::align::{DiffBlock, align};
 use crate::copy_damage::{has_turned_quotes, without_page_escapes};
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
-use crate::fold::{self, Shift};
+use crate::fold::{self, Shift, is_blank};
 use crate::lines::{lines_of, omitted};
 use crate::matcher::{self, LineMatches};
 use crate::refuse::{self, QuotedPiece};
@@ -287,7 +287,6 @@ impl<'a> QuotedPassage<'a> {
     /// True if the new text has the indentation of the file, and the quote has another one:
     /// by the lines that both texts have or, without any, by their first ones.
     fn is_indented_like(&self, file: &[&str]) -> bool {
-        let is_filled = |line: &str| !line.trim().is_empty();
         let trimmed =
             |lines: &[&'a str]| -> Vec<&'a str> { lines.iter().map(|line| line.trim()).collect() };
         let blocks = align(&trimmed(&self.search), &trimmed(&self.new));
@@ -298,9 +297,9 @@ impl<'a> QuotedPassage<'a> {
             (old, new) = (block.old.end, block.new.end);
         }
         shared.extend((old..self.search.len()).zip(new..self.new.len()));
-        shared.retain(|&(old, _)| is_filled(self.search[old]));
+        shared.retain(|&(old, _)| !is_blank(self.search[old]));
         if shared.is_empty() {
-            let first = |lines: &[&str]| lines.iter().position(|line| is_filled(line));
+            let first = |lines: &[&str]| lines.iter().position(|line| !is_blank(line));
             shared.extend(first(&self.search).zip(first(&self.new)));
         }
         let depths = || {
@@ -500,10 +499,6 @@ fn without_overlap(starts: &[LineNumber], length: usize) -> Vec<LineNumber> {
         is_free
     };
     starts.iter().copied().filter(is_free).collect()
-}
-
-fn is_blank(line: &str) -> bool {
-    line.trim().is_empty()
 }
 
 /// How many of the first lines are blank.

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use super::document::{Document, LineNumber};
+use super::fold::is_blank;
 use super::{Refusal, refuse};
 
 /// How far from the edge a line may end because the next word did not fit.
@@ -78,7 +79,7 @@ pub(super) fn unwrapped(
 }
 
 fn begins(line: &str, part: &str) -> bool {
-    !part.trim().is_empty() && line.starts_with(part.trim_end())
+    !is_blank(part) && line.starts_with(part.trim_end())
 }
 
 fn same(one: &str, other: &str) -> bool {
@@ -89,7 +90,7 @@ fn same(one: &str, other: &str) -> bool {
 fn parts_of(whole: &str, lines: &[&str]) -> Option<usize> {
     let mut rest = whole.strip_prefix(lines.first()?.trim_end())?;
     let mut parts = 1;
-    while !rest.trim().is_empty() {
+    while !is_blank(rest) {
         let part = lines.get(parts).filter(|_| parts < MOST_PARTS)?.trim();
         rest = rest.trim_start().strip_prefix(part)?;
         (!part.is_empty()).then_some(())?;

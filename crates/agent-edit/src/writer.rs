@@ -74,9 +74,10 @@ impl LineWriter {
 /// True if no new line is less indented than the lines of the file: then they were indented
 /// although the quote was not.
 fn is_indented_like<'t>(new: &[&str], file: impl Iterator<Item = &'t str>) -> bool {
-    let is_filled = |line: &&str| !line.trim().is_empty();
-    let least =
-        (file.filter(is_filled).map(fold::indentation)).min_by_key(|indentation| indentation.len());
-    let mut new = new.iter().copied().filter(is_filled);
-    least.is_some_and(|least| new.all(|line| line.starts_with(least)))
+    let filled = file.filter(|line| !fold::is_blank(line));
+    let least = (filled.map(fold::indentation)).min_by_key(|indentation| indentation.len());
+    least.is_some_and(|least| {
+        new.iter()
+            .all(|line| fold::is_blank(line) || line.starts_with(least))
+    })
 }

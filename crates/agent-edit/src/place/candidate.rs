@@ -205,7 +205,7 @@ pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPl
 pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
     let is_context = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
     let filled = (lines.iter().filter_map(HunkLine::before))
-        .filter(|line| !line.trim().is_empty())
+        .filter(|line| !fold::is_blank(line))
         .count();
     filled >= 2 && lines.iter().any(is_context)
 }
