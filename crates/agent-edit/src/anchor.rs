@@ -1,8 +1,7 @@
 //! The lines that a hunk's `@@` names, and the blocks that they open.
 //!
 //! An anchor says below which line a place is. It is a line of the file but for its indentation,
-//! which the header of a hunk does not keep, or the beginning of one. The document must not change
-//! while it is asked, so that what was found once holds.
+//! which the header of a hunk does not keep, or the beginning of one.
 //!
 //! Where the block ends that a line opens.
 //!
@@ -30,8 +29,9 @@ pub(super) enum BlockReach {
 }
 
 /// The anchors of a patch that were looked for so far.
-#[derive(Debug, Default)]
-pub(super) struct Anchors {
+#[derive(Debug)]
+pub(super) struct Anchors<'d> {
+    document: &'d Document<'d>,
     lines: HashMap<String, Vec<LineNumber>>,
     ends: HashMap<(LineNumber, BlockReach), LineNumber>,
 }
@@ -59,12 +59,19 @@ impl AnchoredBlocks {
     }
 }
 
-impl Anchors {
+impl<'d> Anchors<'d> {
+    pub(super) fn new(document: &'d Document<'d>) -> Self {
+        Self {
+            document,
+            lines: HashMap::new(),
+            ends: HashMap::new(),
+        }
+    }
+
     /// The lines that the last anchor may mean, in ascending order, each in a block that the anchor
     /// before it opens; lines after `above` are preferred. Never empty, and never many.
     pub(super) fn find(
         &mut self,
-        document: &Document<'_>,
         anchors: &[String],
         above: LineNumber,
     ) -> Result<Vec<LineNumber>, Refusal> {
@@ -73,13 +80,12 @@ impl Anchors {
         let mut found: Vec<LineNumber> = Vec::new();
         for (position, anchor) in anchors.iter().enumerate() {
             let (preferred, others) = match found.first() {
-                Some(&first) if position > 0 => (
-                    self.blocks(document, &found, BlockReach::Block),
-                    from(first + 1),
-                ),
+                Some(&first) if position > 0 => {
+                    (self.blocks(&found, BlockReach::Block), from(first + 1))
+                }
                 _ => (from(above + 1), from(0)),
             };
-            let all = self.lines(document, anchor);
+            let all = self.lines(anchor);
             let lines = match preferred.part_of(all) {
                 Ok(inside) if inside.is_empty() => others.part_of(all),
                 inside => inside,
@@ -96,11 +102,10 @@ impl Anchors {
     /// The one line that the anchors mean.
     pub(super) fn only(
         &mut self,
-        document: &Document<'_>,
         anchors: &[String],
         above: LineNumber,
     ) -> Result<LineNumber, Refusal> {
-        match *self.find(document, anchors, above)? {
+        match *self.find(anchors, above)? {
             [only] => Ok(only),
             ref lines => Err(Refusal::new(format!(
                 "`{}` stands at lines {}",
@@ -112,15 +117,10 @@ impl Anchors {
     }
 
     /// The blocks that lines open, given in ascending order; each begins with its line.
-    pub(super) fn blocks(
-        &mut self,
-        document: &Document<'_>,
-        openings: &[LineNumber],
-        reach: BlockReach,
-    ) -> AnchoredBlocks {
+    pub(super) fn blocks(&mut self, openings: &[LineNumber], reach: BlockReach) -> AnchoredBlocks {
         let mut blocks: Vec<Range<LineNumber>> = Vec::with_capacity(openings.len());
         for &opening in openings {
-            let end = self.end(document, opening, reach);
+            let end = self.end(opening, reach);
             match blocks.last_mut() {
                 Some(last) if opening <= last.end => last.end = last.end.max(end),
                 _ => blocks.push(opening..end),
@@ -130,12 +130,8 @@ impl Anchors {
     }
 
     /// The line after the block that a line opens; after the last one, if it opens none.
-    fn end(
-        &mut self,
-        document: &Document<'_>,
-        opening: LineNumber,
-        reach: BlockReach,
-    ) -> LineNumber {
+    fn end(&mut self, opening: LineNumber, reach: BlockReach) -> LineNumber {
+        let document = self.document;
         *(self.ends.entry((opening, reach))).or_insert_with(|| {
             let end = block_end(document, opening, reach);
             let is_empty = (opening + 1..end).all(|line| fold::is_blank(document.text(line)));
@@ -144,7 +140,8 @@ impl Anchors {
     }
 
     /// All lines that an anchor may mean, in ascending order.
-    fn lines(&mut self, document: &Document<'_>, anchor: &str) -> &Vec<LineNumber> {
+    fn lines(&mut self, anchor: &str) -> &Vec<LineNumber> {
+        let document = self.document;
         (self.lines.entry(anchor.to_owned())).or_insert_with(|| {
             let mut lines = equal(document, anchor);
             if lines.is_empty() {

@@ -14,7 +14,7 @@ use super::document::{Document, LineKey, LineNumber, LineSplice};
 use super::ending::has_lone_return;
 use super::fold;
 use super::lines::omitted;
-use super::place::{PlacedHunk, Placer, Stated};
+use super::place::{HunkPlace, Placer, Stated, is_context, new_lines, old_lines};
 use super::refuse::{self, QuotedPiece};
 use super::replace::loosest;
 use super::writer::LineWriter;
@@ -27,7 +27,7 @@ use agent_protocol::{Hunk, HunkLine, Level};
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
     refuse_useless(text, hunks)?;
     let stated = hunks.iter().map(|hunk| match hunk.old_start {
-        Some(line) => Stated::Line(line),
+        Some(line) => Stated::Line(line as usize),
         None => Stated::Nothing,
     });
     apply_to(text, hunks, &stated.collect::<Vec<_>>())
@@ -42,7 +42,7 @@ pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Ed
     let now = now.iter().copied().chain(std::iter::repeat(None));
     let stated = (hunks.iter().zip(now)).map(|(hunk, now)| match (hunk.old_start, now) {
         (None, _) => Stated::Nothing,
-        (Some(_), Some(line)) => Stated::Line(line),
+        (Some(_), Some(line)) => Stated::Line(line as usize),
         (Some(_), None) => Stated::Lost,
     });
     apply_to(text, hunks, &stated.collect::<Vec<_>>())
@@ -69,7 +69,7 @@ pub fn check_patch_context(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
         .filter(|(_, hunk)| !is_useful(hunk));
     let document = Document::new(text);
     for (position, hunk) in quoting {
-        let lines: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+        let lines = old_lines(&hunk.lines);
         if !lines.is_empty() && matcher::find(&document, &lines, Level::Whitespace).is_none() {
             let refusal = refuse::not_found(QuotedPiece::Hunk, &document, &lines);
             return Err(refusal.of(&named(position, hunks)));
@@ -106,12 +106,12 @@ fn with_lost_blanks(
     const MOST_PLACES: usize = 100;
     let mut restored = None;
     for (position, hunk) in hunks.iter().enumerate() {
-        let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
-        let is_at_line = match stated[position] {
-            Stated::Line(line) => document.has_lines_at(line as usize, &old),
-            _ => false,
-        };
-        if is_at_line || matcher::find(document, &old, Level::TrailingSpace).is_some() {
+        let old = old_lines(&hunk.lines);
+        let is_at_line =
+            |stated| matches!(stated, Stated::Line(line) if document.has_lines_at(line, &old));
+        if is_at_line(stated[position])
+            || matcher::find(document, &old, Level::TrailingSpace).is_some()
+        {
             continue;
         }
         let places = document.find_lines(LineKey::Loose, &old);
@@ -175,13 +175,15 @@ fn apply<'a>(
     match place_all(&document, hunks, stated) {
         Ok(PlacedPatch { placed, left_out }) => {
             let mut splices: Vec<(usize, LineSplice<'a>)> = (placed.iter())
-                .flat_map(|placed| splices(&document, placed).map(|splice| (placed.above, splice)))
+                .flat_map(|placed| splices(&document, placed).map(|splice| (placed.start, splice)))
                 .collect();
             // Hunks may insert in the same place: first the one that quotes what is above.
             splices.sort_by_key(|(top, splice)| (splice.above, splice.removed > 0, *top));
             let splices = splices.into_iter().map(|(_, splice)| splice).collect();
+            let ends = (placed.iter()).filter(|placed| placed.is_at_end(&document));
+            let ends: Vec<_> = ends.collect();
             document.splice_all(splices);
-            for placed in placed.iter().filter(|placed| placed.is_at_end) {
+            for placed in ends {
                 end_file(&mut document, placed);
             }
             let there = match placed.len() {
@@ -212,7 +214,7 @@ pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
 
 /// True if a hunk changes anything; one that only quotes the file needs no place.
 fn is_useful(hunk: &Hunk) -> bool {
-    !hunk.lines.iter().all(is_kept) || hunk.old_without_newline != hunk.new_without_newline
+    !hunk.lines.iter().all(is_context) || hunk.old_without_newline != hunk.new_without_newline
 }
 
 fn named(position: usize, hunks: &[Hunk]) -> String {
@@ -226,7 +228,7 @@ fn named(position: usize, hunks: &[Hunk]) -> String {
 /// Hunks with their places.
 struct PlacedPatch<'h> {
     /// In the order of the patch.
-    placed: Vec<PlacedHunk<'h>>,
+    placed: Vec<HunkPlace<'h>>,
     /// How many are in the file already.
     left_out: usize,
 }
@@ -244,10 +246,10 @@ fn place_all<'h>(
     let useful = (hunks.iter().zip(stated).enumerate()).filter(|(_, (hunk, _))| is_useful(hunk));
     let (bare, quoting): (Vec<_>, Vec<_>) =
         useful.partition(|(_, (hunk, stated))| is_bare(hunk, stated));
-    let mut placer = Placer::default();
+    let mut placer = Placer::new(document);
     let (mut laid, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
     for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
-        match placer.place(document, hunk, *stated) {
+        match placer.place(hunk, *stated) {
             Ok(Some(place)) => laid.push((position, place)),
             Ok(None) => left_out += 1,
             Err(refusal) => return Err((position, refusal)),
@@ -263,8 +265,7 @@ fn place_all<'h>(
 fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     let is_known = guard::line_lookup(text);
     for (position, hunk) in hunks.iter().enumerate() {
-        let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
-        let new: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::after).collect();
+        let (old, new) = (old_lines(&hunk.lines), new_lines(&hunk.lines));
         if let Some(sign) = guard::omission_in_edit(&old, &new, &is_known) {
             return Err(omitted(sign).of(&named(position, hunks)));
         }
@@ -275,24 +276,16 @@ fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
 /// Writes a hunk; its context stays as the file has it.
 fn splices<'a>(
     document: &Document<'_>,
-    placed: &PlacedHunk<'a>,
+    placed: &HunkPlace<'a>,
 ) -> impl Iterator<Item = LineSplice<'a>> + use<'a> {
-    let quoted: Vec<&str> = placed.lines.iter().filter_map(HunkLine::before).collect();
-    let shift = matcher::shift(document, placed.above + 1, &quoted);
-    let new: Vec<&str> = placed.lines.iter().filter_map(HunkLine::after).collect();
-    let writer = LineWriter::new(
-        document,
-        placed.above + 1,
-        &quoted,
-        &new,
-        placed.level,
-        shift,
-    );
-    let mut above = placed.above;
+    let start = placed.start;
+    let (quoted, new) = (old_lines(placed.lines), new_lines(placed.lines));
+    let shift = matcher::shift(document, start, &quoted);
+    let writer = LineWriter::new(document, start, &quoted, &new, placed.level, shift);
+    let mut above = start - 1;
     let mut splices = Vec::new();
-    for run in (placed.lines).chunk_by(|one, other| is_kept(one) == is_kept(other)) {
-        let removed: Vec<&str> = run.iter().filter_map(HunkLine::before).collect();
-        let added: Vec<&str> = run.iter().filter_map(HunkLine::after).collect();
+    for run in (placed.lines).chunk_by(|one, other| is_context(one) == is_context(other)) {
+        let (removed, added) = (old_lines(run), new_lines(run));
         splices.extend(align(&removed, &added).into_iter().map(|block| {
             LineSplice {
                 above: above + block.old.start,
@@ -308,21 +301,17 @@ fn splices<'a>(
 }
 
 /// Ends the file as a hunk says that reaches its end.
-fn end_file(document: &mut Document<'_>, placed: &PlacedHunk<'_>) {
+fn end_file(document: &mut Document<'_>, placed: &HunkPlace<'_>) {
     let hunk = placed.hunk;
     // What fuzz left out takes its word about the end of the file with it.
     let is_whole = hunk.lines.as_ptr_range().end == placed.lines.as_ptr_range().end;
     // Without numbers it is a patch as codex writes them, which always ends a file properly.
-    let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_kept);
+    let is_ended = hunk.old_start.is_none() && !hunk.lines.last().is_some_and(is_context);
     if is_whole && hunk.new_without_newline {
         document.set_final_newline(false);
     } else if is_whole && (hunk.old_without_newline || is_ended) {
         document.set_final_newline(true);
     }
-}
-
-fn is_kept(line: &HunkLine) -> bool {
-    matches!(line, HunkLine::Keep(_))
 }
 
 #[cfg(test)]

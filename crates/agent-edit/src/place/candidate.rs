@@ -6,33 +6,64 @@ use super::super::Refusal;
 use super::super::document::{Document, LineNumber};
 use super::super::refuse::{self, QuotedPiece};
 use super::super::{fold, matcher};
-use super::Stated;
+use super::{Stated, is_context, new_lines, old_lines};
 use agent_protocol::{Hunk, HunkLine, Level};
 
 /// The shortest added line that may have been wrapped.
 const NARROWEST: usize = 40;
 
-/// A part of a hunk that is looked for, and where it was found.
+/// A place where a hunk stands or may stand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HunkPlace<'h> {
-    pub(super) lines: &'h [HunkLine],
+pub(crate) struct HunkPlace<'h> {
+    pub(crate) hunk: &'h Hunk,
+    /// The lines of it that are looked for, without those that fuzz leaves out.
+    pub(crate) lines: &'h [HunkLine],
     /// How many lines of context were left out above.
     pub(super) skipped: usize,
     /// The first line that matched.
-    pub(super) start: LineNumber,
+    pub(crate) start: LineNumber,
     pub(super) length: usize,
-    pub(super) level: Level,
+    pub(crate) level: Level,
+    /// Set if the file has the new lines of the hunk, not the old ones.
+    pub(super) is_applied: bool,
 }
 
-impl HunkPlace<'_> {
+impl<'h> HunkPlace<'h> {
+    /// The place of a whole hunk that stands in so many lines, as it is written.
+    pub(super) fn whole(hunk: &'h Hunk, start: LineNumber, length: usize) -> Self {
+        Self {
+            hunk,
+            lines: &hunk.lines,
+            skipped: 0,
+            start,
+            length,
+            level: Level::Exact,
+            is_applied: false,
+        }
+    }
+
+    pub(super) fn at_level(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+
     /// Where the whole hunk would begin.
-    pub(super) fn top(&self) -> usize {
+    pub(super) fn top(&self) -> LineNumber {
         self.start.saturating_sub(self.skipped)
     }
 
     /// The line after the last.
     pub(super) fn end(&self) -> LineNumber {
         self.start + self.length
+    }
+
+    /// True if its lines end where the file ends.
+    pub(crate) fn is_at_end(&self, document: &Document<'_>) -> bool {
+        self.end() == document.len() + 1
+    }
+
+    /// True if a hunk that is said to reach the end of the file does so.
+    pub(super) fn is_at_its_end(&self, document: &Document<'_>) -> bool {
+        !self.hunk.at_end || self.is_at_end(document)
     }
 
     /// The lines that are quoted.
@@ -42,22 +73,35 @@ impl HunkPlace<'_> {
 
     /// The line above the first change.
     pub(super) fn first_above(&self) -> LineNumber {
-        let first = self.changes().first().map(|change| change.above);
-        first.unwrap_or(self.end() - 1)
+        let changes = self.changes();
+        changes
+            .first()
+            .map_or(self.end() - 1, |change| change.above)
     }
 
     /// The last line that is changed, or below which lines are inserted.
     pub(super) fn last_changed(&self) -> LineNumber {
-        let last = self
-            .changes()
-            .last()
-            .map(|change| change.above + change.removed);
-        last.unwrap_or(self.end() - 1)
+        let changes = self.changes();
+        (changes.last()).map_or(self.end() - 1, |change| change.above + change.removed)
     }
 
     /// The stretches that are changed.
     pub(super) fn changes(&self) -> Vec<ChangedLines> {
-        changes(self.lines, self.start - 1, HunkLine::before)
+        let is_in_file = |line: &&HunkLine| match line {
+            HunkLine::Keep(_) => true,
+            HunkLine::Remove(_) => !self.is_applied,
+            HunkLine::Add(_) => self.is_applied,
+        };
+        let mut above = self.start - 1;
+        let mut changes = Vec::new();
+        for run in (self.lines).chunk_by(|one, other| is_context(one) == is_context(other)) {
+            let removed = run.iter().filter(is_in_file).count();
+            if !is_context(&run[0]) {
+                changes.push(ChangedLines { above, removed });
+            }
+            above += removed;
+        }
+        changes
     }
 }
 
@@ -81,54 +125,17 @@ impl ChangedLines {
     }
 }
 
-/// The stretches that a hunk changes whose first line stands below `above`, with the lines that the
-/// file has: the old ones, or the new ones if the change is there already.
-pub(super) fn changes(
-    lines: &[HunkLine],
-    above: LineNumber,
-    in_file: fn(&HunkLine) -> Option<&str>,
-) -> Vec<ChangedLines> {
-    let is_kept = |line: &HunkLine| matches!(line, HunkLine::Keep(_));
-    let mut above = above;
-    let mut changes = Vec::new();
-    for run in lines.chunk_by(|one, other| is_kept(one) == is_kept(other)) {
-        let removed = run.iter().filter_map(in_file).count();
-        if !is_kept(&run[0]) {
-            changes.push(ChangedLines { above, removed });
-        }
-        above += removed;
-    }
-    changes
-}
-
-/// True if a hunk that is said to reach the end of the file does so.
-pub(super) fn is_at_its_end(
-    document: &Document<'_>,
-    hunk: &Hunk,
-    candidate: &HunkPlace<'_>,
-) -> bool {
-    !hunk.at_end || candidate.end() == document.len() + 1
-}
-
 /// How loosely a hunk may match: one that changes only white space or punctuation not at all.
 pub(super) fn loosest(hunk: &Hunk) -> Level {
-    let folded = |lines: Vec<&str>| -> Vec<String> {
-        lines
-            .into_iter()
-            .map(|line| fold::loose(line).into_owned())
-            .collect()
+    let changed = |is_old: bool| {
+        let lines = (hunk.lines.iter()).filter_map(move |line| match line {
+            HunkLine::Remove(text) if is_old => Some(text),
+            HunkLine::Add(text) if !is_old => Some(text),
+            _ => None,
+        });
+        lines.map(|line| fold::loose(line))
     };
-    let removed = hunk
-        .lines
-        .iter()
-        .filter(|line| matches!(line, HunkLine::Remove(_)));
-    let added = hunk
-        .lines
-        .iter()
-        .filter(|line| matches!(line, HunkLine::Add(_)));
-    let removed: Vec<&str> = removed.filter_map(HunkLine::before).collect();
-    let added: Vec<&str> = added.filter_map(HunkLine::after).collect();
-    if removed.len() == added.len() && folded(removed) == folded(added) {
+    if changed(true).eq(changed(false)) {
         Level::Exact
     } else {
         Level::Whitespace
@@ -136,13 +143,10 @@ pub(super) fn loosest(hunk: &Hunk) -> Level {
 }
 
 /// True if fuzz leaves a hunk that says to begin the file where it says to be.
-pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &HunkPlace<'_>) -> bool {
-    let is_first = hunk.old_start.is_some_and(|line| line <= 1);
-    let is_there = match stated {
-        Stated::Line(line) => usize::try_from(line.max(1)) == Ok(candidate.top()),
-        _ => false,
-    };
-    !is_first || candidate.skipped == 0 || is_there
+pub(super) fn stays_first(stated: Stated, place: &HunkPlace<'_>) -> bool {
+    let is_first = place.hunk.old_start.is_some_and(|line| line <= 1);
+    let is_there = matches!(stated, Stated::Line(line) if line.max(1) == place.top());
+    !is_first || place.skipped == 0 || is_there
 }
 
 /// True if a hunk says that it begins the file: at its first line, with less context above than
@@ -160,54 +164,47 @@ pub(super) fn says_to_be_last(hunk: &Hunk) -> bool {
 
 /// How many lines of context a hunk has above and below what it changes.
 pub(super) fn context(hunk: &Hunk) -> (usize, usize) {
-    let is_kept = |line: &&HunkLine| matches!(line, HunkLine::Keep(_));
-    let above = hunk.lines.iter().take_while(is_kept).count();
-    let below = hunk.lines.iter().rev().take_while(is_kept).count();
-    (above, below)
+    let above = hunk.lines.iter().take_while(|line| is_context(line));
+    let below = (hunk.lines.iter().rev()).take_while(|line| is_context(line));
+    (above.count(), below.count())
 }
 
 /// Returns true if a line of context that fuzz left out is the line of the file but for signs before
 /// it, or may be the rest of an added line: then it is no context that is wrong, but a line that lost
 /// its `-`, such as `\u{2022} name`, or its place.
-pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPlace<'_>) -> bool {
-    let words = |line: &str| {
+pub(super) fn has_lost_mark(document: &Document<'_>, place: &HunkPlace<'_>) -> bool {
+    fn words(line: &str) -> &str {
         let words = line.trim_start_matches(|character: char| !character.is_alphanumeric());
-        words.trim_end().to_owned()
-    };
-    let left_out = hunk.lines.iter().zip(1..);
-    let (above, below) = (place.skipped, place.skipped + place.lines.len());
+        words.trim_end()
+    }
+    let lines = &place.hunk.lines;
+    let (above, rest) = lines.split_at(place.skipped);
+    let below = &rest[place.lines.len()..];
     // The rest of an added line that was wrapped looks like context.
-    let is_rest = |at: usize| {
-        let is_long =
-            |line: &HunkLine| matches!(line, HunkLine::Add(text) if text.len() >= NARROWEST);
-        let is_margin = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text) && !text.starts_with([' ', '\t']));
-        at > 0 && is_long(&hunk.lines[at - 1]) && is_margin(&hunk.lines[at])
+    let is_rest = |pair: &[HunkLine]| match pair {
+        [HunkLine::Add(added), HunkLine::Keep(rest)] => {
+            added.len() >= NARROWEST && has_word(rest) && !rest.starts_with([' ', '\t'])
+        }
+        _ => false,
     };
-    if (below..hunk.lines.len()).any(is_rest) {
+    let last = lines.len() - below.len();
+    if lines[last.saturating_sub(1)..].windows(2).any(is_rest) {
         return true;
     }
-    left_out
-        .filter(|(_, at)| *at <= above || *at > below)
-        .filter_map(|(line, at)| {
-            let number = if at <= above {
-                (place.start + at).checked_sub(above + 1)?
-            } else {
-                place.end() + at - below - 1
-            };
-            let is_there = (1..=document.len()).contains(&number);
-            Some((line.before()?, document.text(is_there.then_some(number)?)))
-        })
-        .any(|(line, file)| line != file && has_word(line) && words(line) == words(file))
+    let above = above.iter().rev().zip((1..place.start).rev());
+    let below = below.iter().zip(place.end()..=document.len());
+    above.chain(below).any(|(line, number)| {
+        let (line, file) = (line.before().unwrap_or_default(), document.text(number));
+        line != file && has_word(line) && words(line) == words(file)
+    })
 }
 
 /// True if what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
 /// one is context with a word. What is removed says nothing about where it is without a word around it.
 pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
-    let is_context = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
-    let filled = (lines.iter().filter_map(HunkLine::before))
-        .filter(|line| !fold::is_blank(line))
-        .count();
-    filled >= 2 && lines.iter().any(is_context)
+    let is_telling = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
+    let quoted = lines.iter().filter_map(HunkLine::before);
+    quoted.filter(|line| !fold::is_blank(line)).count() >= 2 && lines.iter().any(is_telling)
 }
 
 /// True if the old lines of a hunk leave no doubt about their place, if they are there only once.
@@ -226,27 +223,11 @@ pub(super) fn ambiguous(found: &[HunkPlace<'_>]) -> Refusal {
     refuse::ambiguous(QuotedPiece::Hunk, &numbers)
 }
 
-/// Marks a place as one that is not where the hunk says to be.
-pub(super) fn elsewhere<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
-    HunkPlace {
-        level: Level::Elsewhere,
-        ..*candidate
-    }
-}
-
-/// Marks a place as one of several, to which the line that the hunk states is only near.
-pub(super) fn nearest_of<'h>(candidate: &HunkPlace<'h>) -> HunkPlace<'h> {
-    HunkPlace {
-        level: Level::Nearest,
-        ..*candidate
-    }
-}
-
 /// The only place of a hunk that would stand above one that states an earlier line, if the hunk
 /// itself says enough to leave no doubt.
 pub(super) fn crossing<'h>(hunk: &Hunk, found: &[HunkPlace<'h>]) -> Result<HunkPlace<'h>, Refusal> {
     match found {
-        [only] if is_telling(hunk) => Ok(elsewhere(only)),
+        [only] if is_telling(hunk) => Ok(only.at_level(Level::Elsewhere)),
         [only] => Err(Refusal::new(format!(
             "its old text stands only at line {}, above a hunk that states an earlier line",
             only.start
@@ -262,13 +243,11 @@ pub(super) fn indented<'h>(
     document: &Document<'_>,
     candidate: HunkPlace<'h>,
 ) -> Result<HunkPlace<'h>, Refusal> {
-    let lines = candidate.lines;
-    let adds = lines.iter().any(|line| matches!(line, HunkLine::Add(_)));
+    let adds = (candidate.lines.iter()).any(|line| matches!(line, HunkLine::Add(_)));
     if candidate.level < Level::Indentation || !adds {
         return Ok(candidate);
     }
-    let old: Vec<&str> = lines.iter().filter_map(HunkLine::before).collect();
-    let new: Vec<&str> = lines.iter().filter_map(HunkLine::after).collect();
+    let (old, new) = (old_lines(candidate.lines), new_lines(candidate.lines));
     let is_flat = matcher::is_flattened(document, candidate.start, &old, &new);
     let has_own = || has_own_indentation(document, &candidate);
     if !is_flat && (matcher::shift(document, candidate.start, &old).is_some() || has_own()) {
@@ -279,10 +258,7 @@ pub(super) fn indented<'h>(
         let piece = QuotedPiece::Hunk;
         return Err(refuse::indented_otherwise(piece, document, start, length));
     }
-    Ok(HunkPlace {
-        level: candidate.level.max(Level::UnevenIndentation),
-        ..candidate
-    })
+    Ok(candidate.at_level(candidate.level.max(Level::UnevenIndentation)))
 }
 
 /// Returns true if the changed lines of a hunk have the indentation of the file behind their marks,

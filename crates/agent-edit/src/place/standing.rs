@@ -21,8 +21,8 @@ pub(super) struct Drift {
 #[derive(Debug, Default)]
 pub(super) struct HunkPositions {
     /// Above which line nothing stands that states a later line than the key; both ascend.
-    floors: BTreeMap<u32, LineNumber>,
-    drifts: BTreeMap<u32, Drift>,
+    floors: BTreeMap<LineNumber, LineNumber>,
+    drifts: BTreeMap<LineNumber, Drift>,
     /// Set if one stands where its number cannot be true.
     is_broken: bool,
 }
@@ -34,12 +34,12 @@ impl HunkPositions {
     }
 
     /// True if a hunk that states this line may change lines below `start`.
-    pub(super) fn is_in_order(&self, stated: u32, start: LineNumber) -> bool {
+    pub(super) fn is_in_order(&self, stated: LineNumber, start: LineNumber) -> bool {
         (self.floors.range(..stated).next_back()).is_none_or(|(_, &floor)| floor <= start)
     }
 
     /// Enters a hunk that states a line and ends before `end`.
-    pub(super) fn enter(&mut self, stated: u32, end: LineNumber, drift: Drift) {
+    pub(super) fn enter(&mut self, stated: LineNumber, end: LineNumber, drift: Drift) {
         let floor = (self.floors.range(..=stated).next_back())
             .map_or(end, |(_, &earlier)| earlier.max(end));
         let below = (Bound::Excluded(stated), Bound::Unbounded);
@@ -59,7 +59,7 @@ impl HunkPositions {
 
     /// How much further down than stated a line stands between the hunks around it, if that is
     /// certain. Above all of them is the top of the file, which does not move.
-    pub(super) fn drift_at(&self, stated: u32) -> Option<isize> {
+    pub(super) fn drift_at(&self, stated: LineNumber) -> Option<isize> {
         let above = (self.drifts.range(..=stated).next_back()).map_or(0, |(_, drift)| drift.bottom);
         let below = (Bound::Excluded(stated), Bound::Unbounded);
         let is_alike = match self.drifts.range(below).next() {
