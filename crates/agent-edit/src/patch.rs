@@ -25,12 +25,8 @@ use agent_protocol::{Hunk, HunkLine, Level};
 ///
 /// A hunk whose new lines are there already, and whose old ones are not, is left out.
 pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
-    refuse_useless(text, hunks)?;
-    let stated = hunks.iter().map(|hunk| match hunk.old_start {
-        Some(line) => Stated::Line(line as usize),
-        None => Stated::Nothing,
-    });
-    apply_to(text, hunks, &stated.collect::<Vec<_>>())
+    let stated: Vec<_> = hunks.iter().map(|hunk| hunk.old_start).collect();
+    patch_moved(text, hunks, &stated)
 }
 
 /// Applies all hunks, or none, where the lines that they state are those of an earlier text.
@@ -38,21 +34,32 @@ pub fn patch(text: &str, hunks: &[Hunk]) -> Result<Edited, Refusal> {
 /// `now` tells for each hunk where that line is now; a hunk whose line is not known any more must
 /// be unique in the text.
 pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Edited, Refusal> {
-    refuse_useless(text, hunks)?;
+    if !changes_anything(hunks) {
+        return Err(Refusal::new("the patch changes nothing"));
+    }
+    refuse_omissions(text, hunks)?;
+    if !hunks.iter().all(is_useful) {
+        check_patch_context(text, hunks)?;
+    }
     let now = now.iter().copied().chain(std::iter::repeat(None));
     let stated = (hunks.iter().zip(now)).map(|(hunk, now)| match (hunk.old_start, now) {
         (None, _) => Stated::Nothing,
         (Some(_), Some(line)) => Stated::Line(line as usize),
         (Some(_), None) => Stated::Lost,
     });
-    apply_to(text, hunks, &stated.collect::<Vec<_>>())
-}
-
-fn refuse_useless(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
-    if !changes_anything(hunks) {
-        return Err(Refusal::new("the patch changes nothing"));
-    }
-    refuse_omissions(text, hunks)
+    let stated: Vec<Stated> = stated.collect();
+    let document = Document::new(text);
+    let restored = with_lost_blanks(&document, hunks, &stated);
+    let hunks = restored.as_deref().unwrap_or(hunks);
+    apply(document, hunks, &stated).or_else(|refusal| {
+        if !has_lone_return(text) {
+            return Err(refusal);
+        }
+        let document = Document::with_lone_returns(text);
+        let mut edited = apply(document, hunks, &stated).map_err(|_| refusal)?;
+        edited.changes = changes(text, &edited.text);
+        Ok(edited)
+    })
 }
 
 /// True if hunks do more than quote the file.
@@ -63,37 +70,16 @@ pub fn changes_anything(hunks: &[Hunk]) -> bool {
 /// Checks that hunks which only quote the file are in it: what is not may be a change whose marks
 /// were lost.
 pub fn check_patch_context(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
-    let quoting = hunks
-        .iter()
-        .enumerate()
-        .filter(|(_, hunk)| !is_useful(hunk));
     let document = Document::new(text);
-    for (position, hunk) in quoting {
+    for (position, hunk) in hunks.iter().enumerate() {
         let lines = old_lines(&hunk.lines);
-        if !lines.is_empty() && matcher::find(&document, &lines, Level::Whitespace).is_none() {
+        let is_quote = !is_useful(hunk) && !lines.is_empty();
+        if is_quote && matcher::find(&document, &lines, Level::Whitespace).is_none() {
             let refusal = refuse::not_found(QuotedPiece::Hunk, &document, &lines);
             return Err(refusal.of(&named(position, hunks)));
         }
     }
     Ok(())
-}
-
-fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Refusal> {
-    if !hunks.iter().all(is_useful) {
-        check_patch_context(text, hunks)?;
-    }
-    let document = Document::new(text);
-    let restored = with_lost_blanks(&document, hunks, stated);
-    let hunks = restored.as_deref().unwrap_or(hunks);
-    apply(document, hunks, stated).or_else(|refusal| {
-        if !has_lone_return(text) {
-            return Err(refusal);
-        }
-        let document = Document::with_lone_returns(text);
-        let mut edited = apply(document, hunks, stated).map_err(|_| refusal)?;
-        edited.changes = changes(text, &edited.text);
-        Ok(edited)
-    })
 }
 
 /// The hunks with the blank that marks a line of context, where some lost it: at a place of the text,
@@ -147,12 +133,13 @@ fn restored_at(document: &Document<'_>, start: LineNumber, hunk: &Hunk) -> Optio
             _ => return None,
         });
     }
-    let added = hunk
-        .lines
-        .iter()
-        .filter(|line| matches!(line, HunkLine::Add(_)));
-    let mut added = added.filter_map(HunkLine::after).map(fold::indentation);
-    is_shift &= added.any(|depth| lost.contains(depth) && !depths.contains(depth));
+    is_shift &= hunk.lines.iter().any(|line| match line {
+        HunkLine::Add(text) => {
+            let depth = fold::indentation(text);
+            lost.contains(depth) && !depths.contains(depth)
+        }
+        HunkLine::Keep(_) | HunkLine::Remove(_) => false,
+    });
     (!is_shift).then_some(lines)
 }
 
@@ -172,30 +159,26 @@ fn apply<'a>(
     hunks: &'a [Hunk],
     stated: &[Stated],
 ) -> Result<Edited, Refusal> {
-    match place_all(&document, hunks, stated) {
-        Ok(PlacedPatch { placed, left_out }) => {
-            let mut splices: Vec<(usize, LineSplice<'a>)> = (placed.iter())
-                .flat_map(|placed| splices(&document, placed).map(|splice| (placed.start, splice)))
-                .collect();
-            // Hunks may insert in the same place: first the one that quotes what is above.
-            splices.sort_by_key(|(top, splice)| (splice.above, splice.removed > 0, *top));
-            let splices = splices.into_iter().map(|(_, splice)| splice).collect();
-            let ends = (placed.iter()).filter(|placed| placed.is_at_end(&document));
-            let ends: Vec<_> = ends.collect();
-            document.splice_all(splices);
-            for placed in ends {
-                end_file(&mut document, placed);
-            }
-            let there = match placed.len() {
-                0 => Level::AlreadyApplied,
-                _ => Level::PartlyApplied,
-            };
-            let there = std::iter::repeat_n(there, left_out.min(1));
-            let level = loosest(placed.iter().map(|placed| placed.level).chain(there));
-            Ok(document.finish(level))
-        }
-        Err((position, refusal)) => Err(refusal.of(&named(position, hunks))),
+    let placed = place_all(&document, hunks, stated)?;
+    let mut splices: Vec<(usize, LineSplice<'a>)> = (placed.iter())
+        .flat_map(|placed| splices(&document, placed).map(|splice| (placed.start, splice)))
+        .collect();
+    // Hunks may insert in the same place: first the one that quotes what is above.
+    splices.sort_by_key(|(start, splice)| (splice.above, splice.removed > 0, *start));
+    let last: Vec<_> = (placed.iter())
+        .filter(|placed| placed.is_at_end(&document))
+        .collect();
+    document.splice_all(splices.into_iter().map(|(_, splice)| splice).collect());
+    for placed in last {
+        end_file(&mut document, placed);
     }
+    let useful = hunks.iter().filter(|hunk| is_useful(hunk)).count();
+    let left_out = (placed.len() < useful).then_some(match placed.len() {
+        0 => Level::AlreadyApplied,
+        _ => Level::PartlyApplied,
+    });
+    let levels = placed.iter().map(|placed| placed.level);
+    Ok(document.finish(loosest(levels.chain(left_out))))
 }
 
 /// Checks that the hunks which delete a file describe the whole of it.
@@ -225,41 +208,29 @@ fn named(position: usize, hunks: &[Hunk]) -> String {
     }
 }
 
-/// Hunks with their places.
-struct PlacedPatch<'h> {
-    /// In the order of the patch.
-    placed: Vec<HunkPlace<'h>>,
-    /// How many are in the file already.
-    left_out: usize,
-}
-
-/// Places all hunks. Those that have nothing but a number come last: whether the numbers are true
-/// is known from the others.
+/// Places all hunks but those whose change is in the file already. Those that have nothing but a number
+/// come last: whether the numbers are true is known from the others.
 fn place_all<'h>(
     document: &Document<'_>,
     hunks: &'h [Hunk],
     stated: &[Stated],
-) -> Result<PlacedPatch<'h>, (usize, Refusal)> {
-    let is_bare = |hunk: &Hunk, stated: &Stated| {
-        *stated != Stated::Nothing && hunk.lines.iter().all(|line| line.before().is_none())
+) -> Result<Vec<HunkPlace<'h>>, Refusal> {
+    let is_bare = |hunk: &Hunk, stated: Stated| {
+        stated != Stated::Nothing && hunk.lines.iter().all(|line| line.before().is_none())
     };
-    let useful = (hunks.iter().zip(stated).enumerate()).filter(|(_, (hunk, _))| is_useful(hunk));
-    let (bare, quoting): (Vec<_>, Vec<_>) =
-        useful.partition(|(_, (hunk, stated))| is_bare(hunk, stated));
+    let mut order: Vec<usize> = (0..hunks.len())
+        .filter(|&position| is_useful(&hunks[position]))
+        .collect();
+    order.sort_by_key(|&position| is_bare(&hunks[position], stated[position]));
     let mut placer = Placer::new(document);
-    let (mut laid, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
-    for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
-        match placer.place(hunk, *stated) {
-            Ok(Some(place)) => laid.push((position, place)),
-            Ok(None) => left_out += 1,
-            Err(refusal) => return Err((position, refusal)),
-        }
+    let mut found = Vec::with_capacity(hunks.len());
+    for position in order {
+        let place = placer.place(&hunks[position], stated[position]);
+        let place = place.map_err(|refusal| refusal.of(&named(position, hunks)))?;
+        found.extend(place.map(|place| (position, place)));
     }
-    laid.sort_unstable_by_key(|(position, _)| *position);
-    Ok(PlacedPatch {
-        placed: laid.into_iter().map(|(_, place)| place).collect(),
-        left_out,
-    })
+    found.sort_by_key(|(position, _)| *position);
+    Ok(found.into_iter().map(|(_, place)| place).collect())
 }
 
 fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
