@@ -12,6 +12,7 @@ use std::ops::Range;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
+use super::align::DiffBlock;
 use super::ending::{self, LineEnding, LineEndings};
 use super::fold;
 use super::matcher::CodeLayout;
@@ -53,7 +54,24 @@ pub(super) struct LineSplice<'a> {
     pub(super) lines: Vec<Cow<'a, str>>,
 }
 
-impl LineSplice<'_> {
+impl<'a> LineSplice<'a> {
+    /// Writes the new lines of blocks over the old ones, of which the first of all is `start`.
+    pub(super) fn of_blocks(
+        blocks: &[DiffBlock],
+        start: LineNumber,
+        new: &[&'a str],
+        write: impl Fn(&'a str) -> Cow<'a, str>,
+    ) -> Vec<Self> {
+        let splice = |block: &DiffBlock| Self {
+            above: start - 1 + block.old.start,
+            removed: block.old.len(),
+            lines: (new[block.new.clone()].iter())
+                .map(|line| write(line))
+                .collect(),
+        };
+        blocks.iter().map(splice).collect()
+    }
+
     /// The lines that are replaced, counted from 0.
     fn range(&self) -> Range<usize> {
         self.above..self.above + self.removed

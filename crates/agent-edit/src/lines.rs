@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::align::{DiffBlock, align};
+use super::align::align;
 use super::document::{Document, LineNumber, LineSplice};
 use super::{Edited, Refusal, guard};
 use agent_protocol::Level;
@@ -37,12 +37,9 @@ pub fn replace_lines(
         .take(end + 1 - start)
         .collect();
     refuse_omission(text, &old, &new)?;
-    let splice = |block: DiffBlock| LineSplice {
-        above: start - 1 + block.old.start,
-        removed: block.old.len(),
-        lines: (new[block.new].iter().copied().map(Cow::Borrowed)).collect(),
-    };
-    document.splice_all(align(&old, &new).into_iter().map(splice).collect());
+    let blocks = align(&old, &new);
+    let splices = LineSplice::of_blocks(&blocks, start, &new, Cow::Borrowed);
+    document.splice_all(splices);
     Ok(document.finish(Level::Exact))
 }
 

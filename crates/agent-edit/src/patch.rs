@@ -160,15 +160,17 @@ fn apply<'a>(
     stated: &[Stated],
 ) -> Result<Edited, Refusal> {
     let placed = place_all(&document, hunks, stated)?;
-    let mut splices: Vec<(usize, LineSplice<'a>)> = (placed.iter())
-        .flat_map(|placed| splices(&document, placed).map(|splice| (placed.start, splice)))
-        .collect();
     // Hunks may insert in the same place: first the one that quotes what is above.
-    splices.sort_by_key(|(start, splice)| (splice.above, splice.removed > 0, *start));
+    let mut downwards: Vec<_> = placed.iter().collect();
+    downwards.sort_by_key(|placed| placed.start);
+    let mut splices: Vec<LineSplice<'a>> = (downwards.into_iter())
+        .flat_map(|placed| splices(&document, placed))
+        .collect();
+    splices.sort_by_key(|splice| (splice.above, splice.removed > 0));
     let last: Vec<_> = (placed.iter())
         .filter(|placed| placed.is_at_end(&document))
         .collect();
-    document.splice_all(splices.into_iter().map(|(_, splice)| splice).collect());
+    document.splice_all(splices);
     for placed in last {
         end_file(&mut document, placed);
     }
@@ -245,30 +247,20 @@ fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
 }
 
 /// Writes a hunk; its context stays as the file has it.
-fn splices<'a>(
-    document: &Document<'_>,
-    placed: &HunkPlace<'a>,
-) -> impl Iterator<Item = LineSplice<'a>> + use<'a> {
-    let start = placed.start;
+fn splices<'a>(document: &Document<'_>, placed: &HunkPlace<'a>) -> Vec<LineSplice<'a>> {
+    let mut start = placed.start;
     let (quoted, new) = (old_lines(placed.lines), new_lines(placed.lines));
     let shift = matcher::shift(document, start, &quoted);
     let writer = LineWriter::new(document, start, &quoted, &new, placed.level, shift);
-    let mut above = start - 1;
     let mut splices = Vec::new();
     for run in (placed.lines).chunk_by(|one, other| is_context(one) == is_context(other)) {
         let (removed, added) = (old_lines(run), new_lines(run));
-        splices.extend(align(&removed, &added).into_iter().map(|block| {
-            LineSplice {
-                above: above + block.old.start,
-                removed: block.old.len(),
-                lines: (added[block.new].iter())
-                    .map(|line| writer.write(line))
-                    .collect(),
-            }
-        }));
-        above += removed.len();
+        let blocks = align(&removed, &added);
+        let write = |line| writer.write(line);
+        splices.extend(LineSplice::of_blocks(&blocks, start, &added, write));
+        start += removed.len();
     }
-    splices.into_iter()
+    splices
 }
 
 /// Ends the file as a hunk says that reaches its end.

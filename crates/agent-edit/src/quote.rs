@@ -274,14 +274,7 @@ impl<'a> QuotedPassage<'a> {
             align(&old, &self.new)
         };
         let writer = LineWriter::new(document, start, &self.search, &self.new, level, shift);
-        let splice = |block: DiffBlock| LineSplice {
-            above: start - 1 + block.old.start,
-            removed: block.old.len(),
-            lines: (self.new[block.new].iter())
-                .map(|line| writer.write(line))
-                .collect(),
-        };
-        blocks.into_iter().map(splice).collect()
+        LineSplice::of_blocks(&blocks, start, &self.new, |line| writer.write(line))
     }
 
     /// True if the new text has the indentation of the file, and the quote has another one:
@@ -404,17 +397,9 @@ impl<'a> QuotedPassage<'a> {
         };
         let starts = self.choose(document, matches)?;
         let blocks = align(&plain, &self.new);
-        let splices = starts.into_iter().flat_map(|start| {
-            blocks.iter().map(move |block| LineSplice {
-                above: start - 1 + block.old.start,
-                removed: block.old.len(),
-                lines: (self.new[block.new.clone()].iter())
-                    .map(|line| Cow::Borrowed(*line))
-                    .collect(),
-            })
-        });
-        let splices = splices.collect();
-        document.splice_all(splices);
+        let splices = (starts.into_iter())
+            .flat_map(|start| LineSplice::of_blocks(&blocks, start, &self.new, Cow::Borrowed));
+        document.splice_all(splices.collect());
         Ok(Some(Level::Escapes))
     }
 
