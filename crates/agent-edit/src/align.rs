@@ -47,6 +47,18 @@ pub(super) fn align(old: &[&str], new: &[&str]) -> Vec<DiffBlock> {
     blocks
 }
 
+/// The lines that two texts share, by their places in both, in ascending order.
+pub(super) fn kept(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let mut kept = Vec::new();
+    let (mut old_at, mut new_at) = (0, 0);
+    for block in align(old, new) {
+        kept.extend((old_at..block.old.start).zip(new_at..));
+        (old_at, new_at) = (block.old.end, block.new.end);
+    }
+    kept.extend((old_at..old.len()).zip(new_at..));
+    kept
+}
+
 fn push(blocks: &mut Vec<DiffBlock>, old: Range<usize>, new: Range<usize>) {
     if !old.is_empty() || !new.is_empty() {
         blocks.push(DiffBlock { old, new });

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::Refusal;
-use super::align::align;
+use super::align::kept;
 use super::fold::{self, Shift, is_blank};
 use super::unwrap;
 
@@ -234,16 +234,9 @@ impl<'t> Compared<'t> {
                 .unzip()
         };
         let ((old_at, old_filled), (new_at, new_filled)) = (filled(&old), filled(&new));
-        let mut same = Vec::new();
-        let (mut old_next, mut new_next) = (0, 0);
-        for block in align(&texts(&old_filled), &texts(&new_filled)) {
-            same.extend((old_next..block.old.start).zip(new_next..block.new.start));
-            (old_next, new_next) = (block.old.end, block.new.end);
-        }
-        same.extend((old_next..old_at.len()).zip(new_next..new_at.len()));
-        for (old, new) in &mut same {
-            (*old, *new) = (old_at[*old], new_at[*new]);
-        }
+        let same = (kept(&texts(&old_filled), &texts(&new_filled)).into_iter())
+            .map(|(old, new)| (old_at[old], new_at[new]))
+            .collect();
         Self {
             file,
             old,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use agent_protocol::{Level, Pattern, Replacement};
 
-use crate::align::{DiffBlock, align};
+use crate::align::{DiffBlock, align, kept};
 use crate::copy_damage::{has_turned_quotes, without_page_escapes};
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
 use crate::fold::{self, Shift, is_blank};
@@ -282,14 +282,7 @@ impl<'a> QuotedPassage<'a> {
     fn is_indented_like(&self, file: &[&str]) -> bool {
         let trimmed =
             |lines: &[&'a str]| -> Vec<&'a str> { lines.iter().map(|line| line.trim()).collect() };
-        let blocks = align(&trimmed(&self.search), &trimmed(&self.new));
-        let mut shared = Vec::new();
-        let (mut old, mut new) = (0, 0);
-        for block in blocks {
-            shared.extend((old..block.old.start).zip(new..block.new.start));
-            (old, new) = (block.old.end, block.new.end);
-        }
-        shared.extend((old..self.search.len()).zip(new..self.new.len()));
+        let mut shared = kept(&trimmed(&self.search), &trimmed(&self.new));
         shared.retain(|&(old, _)| !is_blank(self.search[old]));
         if shared.is_empty() {
             let first = |lines: &[&str]| lines.iter().position(|line| !is_blank(line));
