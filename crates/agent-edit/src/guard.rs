@@ -8,9 +8,11 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::Refusal;
 use super::align::{DiffBlock, align};
 use super::anchor::{DEFINITIONS, MODIFIERS};
 use super::fold::{is_among, is_blank};
+use super::refuse::shortened;
 
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
@@ -376,9 +378,25 @@ fn is_heading(lines: &[&str]) -> bool {
         && !is_comment_line(below)
 }
 
+/// Refuses an edit whose new lines have one that stands for others.
+pub(super) fn refuse_omission(
+    old: &[&str],
+    new: &[&str],
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(), Refusal> {
+    let Some(placeholder) = omission_in_edit(old, new, is_known) else {
+        return Ok(());
+    };
+    Err(Refusal::new(format!(
+        "the new text has the placeholder `{}` instead of the code",
+        shortened(placeholder, 80)
+    ))
+    .with_hint("write all lines out, or word it differently if it is a remark of its own"))
+}
+
 /// The first line of the new lines of an edit that stands for others: as in a file, or a bare `...`
 /// that is no body of Python and no prompt of its shell. A line that `is_known` has is meant.
-pub(super) fn omission_in_edit<'t>(
+fn omission_in_edit<'t>(
     old: &[&str],
     new: &[&'t str],
     is_known: impl Fn(&str) -> bool,

@@ -36,7 +36,7 @@ pub fn replace_lines(
         .skip(start - 1)
         .take(end + 1 - start)
         .collect();
-    refuse_omission(text, &old, &new)?;
+    guard::refuse_omission(&old, &new, guard::line_lookup(text))?;
     let blocks = align(&old, &new);
     let splices = LineSplice::of_blocks(&blocks, start, &new, Cow::Borrowed);
     document.splice_all(splices);
@@ -54,7 +54,7 @@ pub fn insert_lines(text: &str, after: u32, new: &str) -> Result<Edited, Refusal
         return Err(Refusal::new("there is no text to insert"));
     }
     let new = lines_of(new);
-    refuse_omission(text, &[], &new)?;
+    guard::refuse_omission(&[], &new, guard::line_lookup(text))?;
     let lines = new.into_iter().map(Cow::Borrowed).collect();
     document.splice(above, 0, lines);
     Ok(document.finish(Level::Exact))
@@ -106,19 +106,6 @@ fn within(line: u32, count: usize) -> Result<LineNumber, Refusal> {
                 _ => format!("line {line} does not exist: the file has {count} lines"),
             })
         })
-}
-
-fn refuse_omission(text: &str, old: &[&str], new: &[&str]) -> Result<(), Refusal> {
-    let is_known = guard::line_lookup(text);
-    guard::omission_in_edit(old, new, is_known).map_or(Ok(()), |sign| Err(omitted(sign)))
-}
-
-pub(super) fn omitted(placeholder: &str) -> Refusal {
-    Refusal::new(format!(
-        "the new text has the placeholder `{}` instead of the code",
-        super::refuse::shortened(placeholder, 80)
-    ))
-    .with_hint("write all lines out, or word it differently if it is a remark of its own")
 }
 
 #[cfg(test)]

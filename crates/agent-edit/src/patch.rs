@@ -13,7 +13,6 @@ use super::align::align;
 use super::document::{Document, LineKey, LineNumber, LineSplice};
 use super::ending::has_lone_return;
 use super::fold;
-use super::lines::omitted;
 use super::place::{HunkPlace, Placer, Stated, is_context, new_lines, old_lines};
 use super::refuse::{self, QuotedPiece};
 use super::replace::loosest;
@@ -37,7 +36,12 @@ pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Ed
     if !changes_anything(hunks) {
         return Err(Refusal::new("the patch changes nothing"));
     }
-    refuse_omissions(text, hunks)?;
+    let is_known = guard::line_lookup(text);
+    for (position, hunk) in hunks.iter().enumerate() {
+        let (old, new) = (old_lines(&hunk.lines), new_lines(&hunk.lines));
+        guard::refuse_omission(&old, &new, &is_known)
+            .map_err(|refusal| refusal.of(&named(position, hunks)))?;
+    }
     if !hunks.iter().all(is_useful) {
         check_patch_context(text, hunks)?;
     }
@@ -233,17 +237,6 @@ fn place_all<'h>(
     }
     found.sort_by_key(|(position, _)| *position);
     Ok(found.into_iter().map(|(_, place)| place).collect())
-}
-
-fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
-    let is_known = guard::line_lookup(text);
-    for (position, hunk) in hunks.iter().enumerate() {
-        let (old, new) = (old_lines(&hunk.lines), new_lines(&hunk.lines));
-        if let Some(sign) = guard::omission_in_edit(&old, &new, &is_known) {
-            return Err(omitted(sign).of(&named(position, hunks)));
-        }
-    }
-    Ok(())
 }
 
 /// Writes a hunk; its context stays as the file has it.

@@ -9,7 +9,7 @@ use crate::align::{DiffBlock, align, kept};
 use crate::copy_damage::{has_turned_quotes, without_page_escapes};
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
 use crate::fold::{self, Shift, is_blank};
-use crate::lines::{lines_of, omitted};
+use crate::lines::lines_of;
 use crate::matcher::{self, LineMatches};
 use crate::refuse::{self, QuotedPiece};
 use crate::writer::LineWriter;
@@ -39,8 +39,7 @@ impl<'a> QuotedPassage<'a> {
             ));
         }
         let is_known = |line: &str| document.has_line(LineKey::Loose, line);
-        let sign = guard::omission_in_edit(&self.search, &self.new, is_known);
-        sign.map_or(Ok(()), |line| Err(omitted(line)))
+        guard::refuse_omission(&self.search, &self.new, is_known)
     }
 
     /// Refuses a passage that an earlier edit changed, at one of its places or the only one.
