@@ -150,28 +150,21 @@ pub(super) fn statement_shift(
     shift_between(statements.map(|((file, quote), _)| (*quote, file)))
 }
 
-/// Chooses among several places the one that a line number points to.
+/// Chooses among several lines, by its position, the one that a line number points to.
 ///
-/// The number must be at most five lines off, and every other place more than twice as far and
+/// The number must be at most five lines off, and every other line more than twice as far and
 /// two lines more: models miscount by a few lines, and a choice must not depend on that.
-pub(super) fn near<P: Copy>(places: &[(P, usize)], line: Option<u32>) -> Option<P> {
+pub(super) fn position_near(
+    lines: impl Iterator<Item = LineNumber>,
+    stated: Option<LineNumber>,
+) -> Option<usize> {
     const FEW: usize = 5;
-    let line = usize::try_from(line?).ok()?;
-    let mut nearest = None;
-    let mut second = usize::MAX;
-    for &(place, number) in places {
-        let distance = number.abs_diff(line);
-        match nearest {
-            Some((_, best)) if distance >= best => second = second.min(distance),
-            Some((_, best)) => {
-                second = best;
-                nearest = Some((place, distance));
-            }
-            None => nearest = Some((place, distance)),
-        }
-    }
-    let (place, distance) = nearest?;
-    (distance <= FEW && second >= 2 * distance + 2).then_some(place)
+    let stated = stated?;
+    let mut distances: Vec<_> = lines.map(|line| line.abs_diff(stated)).zip(0..).collect();
+    distances.sort_unstable();
+    let (distance, position) = *distances.first()?;
+    let second = distances.get(1).map_or(usize::MAX, |second| second.0);
+    (distance <= FEW && second >= 2 * distance + 2).then_some(position)
 }
 
 /// Signs in lines by which languages differ.
@@ -308,10 +301,11 @@ mod tests {
 
     #[test]
     fn a_line_number_chooses_only_if_it_is_clear() {
-        assert_eq!(near(&[(1, 10), (2, 20)], Some(12)), Some(1));
-        assert_eq!(near(&[(1, 10), (2, 20)], Some(15)), None);
-        assert_eq!(near(&[(1, 10), (2, 11)], Some(10)), None);
-        assert_eq!(near(&[(1, 10), (2, 200)], Some(17)), None);
-        assert_eq!(near(&[(1, 10), (2, 20)], None), None);
+        let near = |lines: [LineNumber; 2], stated| position_near(lines.into_iter(), stated);
+        assert_eq!(near([10, 20], Some(12)), Some(0));
+        assert_eq!(near([10, 20], Some(15)), None);
+        assert_eq!(near([10, 11], Some(10)), None);
+        assert_eq!(near([10, 200], Some(17)), None);
+        assert_eq!(near([10, 20], None), None);
     }
 }

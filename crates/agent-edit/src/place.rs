@@ -330,8 +330,8 @@ impl<'d> Placer<'d> {
             Stated::Nothing => self.only_below(found.iter()),
             Stated::Line(_) => {
                 let expected = expected.filter(|line| *line <= self.document.len())?;
-                let tops: Vec<_> = found.iter().map(|found| (*found, found.top())).collect();
-                let near = matcher::near(&tops, u32::try_from(expected).ok())?;
+                let tops = found.iter().map(HunkPlace::top);
+                let near = found[matcher::position_near(tops, Some(expected))?];
                 let is_there = near.top() == expected && self.drift == 0;
                 Some(if is_there {
                     near

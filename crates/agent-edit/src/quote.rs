@@ -60,9 +60,9 @@ impl<'a> QuotedPassage<'a> {
             _ => Vec::new(),
         };
         let is_stated = || {
-            let stated = matcher::near(&with_numbers(&before.starts), self.edit.line);
-            let left = left.iter().map(|&line| document.original_number(line));
-            stated.is_some_and(|stated| left.into_iter().any(|line| line == stated))
+            let stated = matcher::position_near(before.starts.iter().copied(), self.line());
+            let mut left = left.iter().map(|&line| document.original_number(line));
+            stated.is_some_and(|at| left.any(|line| line == before.starts[at]))
         };
         match before.starts.as_slice() {
             starts if left.len() >= starts.len() || is_stated() => None,
@@ -126,22 +126,19 @@ impl<'a> QuotedPassage<'a> {
             return Ok(*only);
         }
         let numbers = document.lines_at(found.iter().copied());
-        let places = found.iter().zip(&numbers);
-        self.near(document, places.map(|(&at, &line)| (at, line)))
-            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, &numbers))
+        Ok(found[self.near(document, &numbers)?])
     }
 
-    /// The place that the stated line points to, if there is one and it does.
-    fn near<P: Copy>(
-        &self,
-        document: &Document<'_>,
-        places: impl Iterator<Item = (P, LineNumber)>,
-    ) -> Option<P> {
-        let line = self.edit.line?;
-        let originals: Vec<_> = places
-            .map(|(place, line)| (place, document.original_number(line)))
-            .collect();
-        matcher::near(&originals, Some(line))
+    /// The position of the line that the stated one points to, among several.
+    fn near(&self, document: &Document<'_>, lines: &[LineNumber]) -> Result<usize, Refusal> {
+        let originals = lines.iter().map(|&line| document.original_number(line));
+        matcher::position_near(originals, self.line())
+            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, lines))
+    }
+
+    /// The line at which the passage is said to begin.
+    fn line(&self) -> Option<LineNumber> {
+        self.edit.line.map(|line| line as usize)
     }
 
     /// Looks for whole lines.
@@ -233,18 +230,24 @@ impl<'a> QuotedPassage<'a> {
         document: &Document<'_>,
         matches: LineMatches,
     ) -> Result<Vec<LineNumber>, Refusal> {
-        let starts = matches.starts;
+        let mut starts = matches.starts;
         if starts.len() == 1 {
             return Ok(starts);
         }
         if self.edit.all {
             refuse::too_much(starts.len(), self.edit.replace.len())?;
-            return Ok(without_overlap(&starts, self.search.len()));
+            let mut free = 0;
+            starts.retain(|&start| {
+                let is_free = start >= free;
+                if is_free {
+                    free = start + self.search.len();
+                }
+                is_free
+            });
+            return Ok(starts);
         }
-        let start = self
-            .near(document, with_numbers(&starts).into_iter())
-            .ok_or_else(|| refuse::ambiguous(QuotedPiece::Search, &starts))?;
-        Ok(vec![start])
+        let nearest = self.near(document, &starts)?;
+        Ok(vec![starts[nearest]])
     }
 
     /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
@@ -460,22 +463,6 @@ pub(super) fn proves_edit(search: &[&str], new: &[&str], blocks: &[DiffBlock]) -
         letters(&search[..block.old.start]) > 0 && letters(&search[block.old.end..]) > 0
     };
     added >= LETTERS || (letters(new) >= LETTERS && blocks.iter().all(is_inside))
-}
-
-fn with_numbers(starts: &[LineNumber]) -> Vec<(LineNumber, LineNumber)> {
-    starts.iter().map(|&start| (start, start)).collect()
-}
-
-fn without_overlap(starts: &[LineNumber], length: usize) -> Vec<LineNumber> {
-    let mut free = 0;
-    let is_free = |start: &LineNumber| {
-        let is_free = *start >= free;
-        if is_free {
-            free = start + length;
-        }
-        is_free
-    };
-    starts.iter().copied().filter(is_free).collect()
 }
 
 /// How many of the first lines are blank.
