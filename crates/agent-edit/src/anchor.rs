@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::document::{Document, LineKey, LineNumber};
+use crate::fold::is_of_word;
 use crate::refuse::{numbers, shortened};
 use crate::{Refusal, fold};
 
@@ -182,7 +183,7 @@ fn begun(document: &Document<'_>, anchor: &str) -> Vec<LineNumber> {
     let begins = |line: &str| {
         let rest = line.trim_start().strip_prefix(anchor);
         rest.and_then(|rest| rest.chars().next())
-            .is_some_and(|next| !next.is_alphanumeric() && next != '_')
+            .is_some_and(|next| !is_of_word(next))
     };
     let lines = document.lines_from(1).zip(1..);
     lines
@@ -245,19 +246,14 @@ fn goes_on(first: &str, line: &str) -> bool {
 }
 
 fn is_definition(line: &str) -> bool {
-    let mut words = (line.split(|c: char| !is_of_word(c))).filter(|word| !word.is_empty());
     let starts_with_word = line.starts_with(is_of_word);
-    let word = words.find(|word| !fold::is_among(MODIFIERS, word));
+    let word = fold::words(line).find(|word| !fold::is_among(MODIFIERS, word));
     starts_with_word && word.is_some_and(|word| fold::is_among(DEFINITIONS, word))
 }
 
 fn first_word(line: &str) -> &str {
     let end = line.find(|c: char| !is_of_word(c));
     &line[..end.unwrap_or(line.len())]
-}
-
-fn is_of_word(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
 }
 
 #[cfg(test)]

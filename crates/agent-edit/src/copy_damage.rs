@@ -176,23 +176,13 @@ pub fn typography_remark(before: &str, after: &str) -> Option<String> {
 /// Returns true if a text has curly quotes where a language wants straight ones, and no straight
 /// quote at all. An apostrophe within a word shows nothing.
 fn has_only_curly_quotes(text: &str) -> bool {
-    let mut before = ' ';
-    let mut characters = text.chars().peekable();
-    let mut has_curly = false;
-    while let Some(character) = characters.next() {
-        let is_letter = |neighbour: char| neighbour.is_alphanumeric();
-        match character {
-            '"' | '\'' => return false,
-            '\u{2018}'..='\u{201f}' => {
-                let is_within =
-                    is_letter(before) && characters.peek().copied().is_some_and(is_letter);
-                has_curly |= !is_within;
-            }
-            _ => {}
-        }
-        before = character;
-    }
-    has_curly
+    let is_letter = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+    let is_apostrophe = |at: usize, quote: &str| {
+        let (before, after) = fold::around(text, &(at..at + quote.len()));
+        is_letter(before) && is_letter(after)
+    };
+    let mut curly = text.match_indices(|c| matches!(c, '\u{2018}'..='\u{201f}'));
+    !text.contains(['"', '\'']) && curly.any(|(at, quote)| !is_apostrophe(at, quote))
 }
 
 /// Returns true if all quotes of new lines are curly although the quoted ones have straight ones.
@@ -661,10 +651,7 @@ fn without_markup(line: &str) -> String {
     let line = line.trim_start().replace("__", "");
     let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let is_product = |at: usize| {
-        let (before, after) = (
-            line[..at].chars().next_back(),
-            line[at + 1..].chars().next(),
-        );
+        let (before, after) = fold::around(&line, &(at..at + 1));
         is_blank(before) && is_blank(after)
     };
     let kept = (line.char_indices()).filter(|(at, character)| *character != '*' || is_product(*at));

@@ -4,6 +4,7 @@
 //! or a space. A `Shift` is one and the same change of indentation over several lines.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The plain form of a character that chats and word processors like to replace; that of a
 /// character without width is nothing.
@@ -54,11 +55,10 @@ fn collapse(line: &str) -> Cow<'_, str> {
     if !line.contains(char::is_whitespace) {
         return Cow::Borrowed(line);
     }
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let mut collapsed = String::with_capacity(line.len());
     for part in line.split_whitespace() {
         let ends = collapsed.chars().next_back().zip(part.chars().next());
-        if ends.is_some_and(|(end, start)| end == start || (is_word(end) && is_word(start))) {
+        if ends.is_some_and(|(end, start)| end == start || (is_of_word(end) && is_of_word(start))) {
             collapsed.push(' ');
         }
         collapsed.push_str(part);
@@ -94,6 +94,23 @@ pub(super) fn without(line: &str, fancy: &[char]) -> String {
 /// Returns true if a word is one of these, which white space divides.
 pub(super) fn is_among(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
+}
+
+/// Returns true if a character is one of words and names.
+pub(super) fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// The words and names of a line.
+pub(super) fn words(line: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let words = line.split(|character: char| !is_of_word(character));
+    words.filter(|word| !word.is_empty())
+}
+
+/// The characters before and after a stretch of a text.
+pub(super) fn around(text: &str, stretch: &Range<usize>) -> (Option<char>, Option<char>) {
+    let before = text[..stretch.start].chars().next_back();
+    (before, text[stretch.end..].chars().next())
 }
 
 /// Returns true if a line has nothing but white space.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::Refusal;
 use super::align::{DiffBlock, align};
 use super::anchor::{DEFINITIONS, MODIFIERS};
-use super::fold::{is_among, is_blank};
+use super::fold::{self, is_among, is_blank};
 use super::refuse::shortened;
 
 /// Files up to this many lines may be overwritten by anything.
@@ -157,9 +157,9 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
                 is_among(WORDS, &word) || is_among(FILLERS, &word)
             };
             let is_foreign = || has(&sentence.to_lowercase(), OTHER_STAYS);
-            words_of(sentence).any(|word| lost.contains(word) || is_all(word))
+            fold::words(sentence).any(|word| lost.contains(word) || is_all(word))
                 && (is_foreign()
-                    || words_of(sentence).all(|word| lost.contains(word) || is_filler(word)))
+                    || fold::words(sentence).all(|word| lost.contains(word) || is_filler(word)))
         };
         let is_sign = |at: &usize| {
             let (line, below) = (new[*at], *at + 1);
@@ -211,14 +211,14 @@ fn is_unset(lines: &[&str], at: usize, lost: &HashSet<&str>) -> bool {
                 .get(at + 1)
                 .is_some_and(|line| is_comment_line(line) && is_value(line))
         };
-        is_key(&key) && (has_value() || !words_of(&key).any(|word| lost.contains(word)))
+        is_key(&key) && (has_value() || !fold::words(&key).any(|word| lost.contains(word)))
     })
 }
 
 /// Returns true if a line is a word and a colon.
 fn is_key(line: &str) -> bool {
     let key = line.trim().strip_suffix(':');
-    key.is_some_and(|key| words_of(key).count() == 1 && !key.contains(char::is_whitespace))
+    key.is_some_and(|key| fold::words(key).count() == 1 && !key.contains(char::is_whitespace))
 }
 
 /// Returns true if a comment is one of these lines that was made a comment.
@@ -243,7 +243,7 @@ const OPERATORS: [char; 12] = ['!', '<', '>', '+', '-', '*', '/', '%', '|', '&',
 /// Returns true if lines below the remark at `at`, in its block, use a value that lost lines assigned
 /// and no new one does.
 fn uses_lost_value(lost: &[&str], new: &[&str], at: usize) -> bool {
-    let has = |line: &str, name: &str| words_of(line).any(|word| word == name);
+    let has = |line: &str, name: &str| fold::words(line).any(|word| word == name);
     let (above, below) = new.split_at(at + 1);
     let is_inside = |line: &&&str| indent(line) >= indent(new[at]);
     let below = below.iter().take_while(is_inside);
@@ -258,7 +258,7 @@ fn uses_lost_value(lost: &[&str], new: &[&str], at: usize) -> bool {
                     .filter(|(_, right)| !right.starts_with('='));
                 let left = assignment.map_or("", |(left, _)| left);
                 let is_assigned = has(left, name) && !left.ends_with(OPERATORS);
-                let mut words = words_of(line);
+                let mut words = fold::words(line);
                 words.any(|word| is_among("for as in lambda with match catch case", word))
                     || is_assigned
                     || line.contains(['|', '&'])
@@ -276,15 +276,9 @@ fn assigned_name(line: &str) -> Option<&str> {
         && !left.contains(['.', '(', '[', '"', '\'']);
     // `let count: u8`, `int count`, `count :`
     let left = left.split(':').next().unwrap_or(left);
-    let name = words_of(left).next_back()?;
-    let is_new = !words_of(right).any(|word| word == name);
+    let name = fold::words(left).next_back()?;
+    let is_new = !fold::words(right).any(|word| word == name);
     (is_assignment && is_new && !is_comment_line(line)).then_some(name)
-}
-
-/// The words of a line of code.
-fn words_of(line: &str) -> impl DoubleEndedIterator<Item = &str> {
-    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    words.filter(|word| !word.is_empty())
 }
 
 /// Words that open a body and define nothing.
@@ -306,21 +300,21 @@ fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
     {
         return None;
     }
-    let first = words_of(line).next();
+    let first = fold::words(line).next();
     if first.is_none_or(|first| is_among(CONTROL, first)) {
         return None;
     }
     let called = line
         .split_once('(')
-        .and_then(|(head, _)| words_of(head).next_back());
+        .and_then(|(head, _)| fold::words(head).next_back());
     let known = [MODIFIERS, DEFINITIONS, OTHERS];
     let is_name = |word: &&str| !known.iter().any(|words| is_among(words, word));
-    called.or_else(|| words_of(line).find(is_name))
+    called.or_else(|| fold::words(line).find(is_name))
 }
 
-/// How many characters of white space a line begins with.
+/// How deep a line is indented.
 fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
+    fold::indentation(line).len()
 }
 
 /// Returns true if a line is nothing but a comment. `#include` and `--flag` are none.
@@ -481,7 +475,7 @@ fn is_empty_body(line: &str) -> bool {
     const ENDS: [&str; 6] = [":", "{", "...", "pass", "do", "then"];
     let marks = [" #", " //", " /*", " --"].iter();
     let mut remarks = marks.filter_map(|mark| Some(line.split_at(line.rfind(mark)?)));
-    let first = words_of(line).next().unwrap_or_default();
+    let first = fold::words(line).next().unwrap_or_default();
     let is_control = is_among(CONTROL, first);
     !is_control
         && remarks.any(|(code, remark)| {

@@ -364,11 +364,11 @@ impl<'a> QuotedPassage<'a> {
         let at = self.choose_text(document, &found)?;
         let range = at..at + search.len();
         // A blank line at an end of the new text would break the line that this end stands in.
-        let (begins_line, ends_line) = is_at_line_ends(document.flat(), &range);
-        let is_blank_at = |line: Option<&&str>| line.is_some_and(|line| is_blank(line));
-        if (is_blank_at(self.new.first()) && !begins_line)
-            || (is_blank_at(self.new.last()) && !ends_line)
-        {
+        let (before, after) = fold::around(document.flat(), &range);
+        let breaks = |line: Option<&&str>, neighbour: Option<char>| {
+            line.is_some_and(|line| is_blank(line)) && neighbour.is_some_and(|it| it != '\n')
+        };
+        if breaks(self.new.first(), before) || breaks(self.new.last(), after) {
             return Ok(None);
         }
         document.splice_flat(vec![(range, self.new.join("\n"))]);
@@ -502,13 +502,12 @@ fn unescaped(text: &str) -> Option<String> {
 
 /// True if a stretch neither begins nor ends within a word.
 fn is_whole_words(text: &str, range: &Range<usize>) -> bool {
-    let is_word = |character: Option<char>| {
-        character.is_some_and(|character| character.is_alphanumeric() || character == '_')
-    };
-    let (before, rest) = text.split_at(range.start);
-    let (inside, after) = rest.split_at(range.len());
-    let cuts_first = is_word(before.chars().next_back()) && is_word(inside.chars().next());
-    let cuts_last = is_word(inside.chars().next_back()) && is_word(after.chars().next());
+    let is_word = |character: Option<char>| character.is_some_and(fold::is_of_word);
+    let (before, after) = fold::around(text, range);
+    let mut inside = text[range.clone()].chars();
+    let (first, last) = (inside.clone().next(), inside.next_back());
+    let cuts_first = is_word(before) && is_word(first);
+    let cuts_last = is_word(last) && is_word(after);
     !cuts_first && !cuts_last
 }
 
@@ -521,22 +520,13 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
         character.is_some_and(|character| of.contains(character))
     };
     let inside = &text[range.clone()];
-    let before = text[..range.start].chars().next_back();
-    let mut rest = text[range.end..].chars();
-    let after = rest.next();
+    let (before, after) = fold::around(text, range);
     // A full stop or a colon that ends something belongs to no longer word.
-    let goes_on = rest.next().is_some_and(|next| !next.is_whitespace());
+    let next = text[range.end..].chars().nth(1);
+    let goes_on = next.is_some_and(|next| !next.is_whitespace());
     let is_joined = is_one(JOINTS, before) || (goes_on && is_one(JOINTS, after));
     let cuts_operator = (is_one(OPERATORS, before)
         && inside.starts_with(|c| OPERATORS.contains(c)))
         || (is_one(OPERATORS, after) && inside.ends_with(|c| OPERATORS.contains(c)));
     is_whole_words(text, range) && !is_joined && !cuts_operator
-}
-
-/// True if a stretch begins where a line does, and whether it ends where one does.
-fn is_at_line_ends(text: &str, range: &Range<usize>) -> (bool, bool) {
-    let before = text[..range.start].chars().next_back();
-    let after = text[range.end..].chars().next();
-    let is_newline = |character: Option<char>| character.is_none_or(|it| it == '\n');
-    (is_newline(before), is_newline(after))
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::Refusal;
 use crate::document::{Document, LineNumber};
+use crate::fold::words;
 
 /// How many bytes an edit of many places may write.
 pub(super) const MAX_WRITTEN: usize = 64 << 20;
@@ -198,11 +199,6 @@ fn nearest(document: &Document<'_>, lines: &[&str]) -> Vec<LineNumber> {
         }
     }
     found
-}
-
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|character: char| !character.is_alphanumeric() && character != '_')
-        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
