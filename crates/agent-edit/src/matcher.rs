@@ -10,8 +10,10 @@
 
 use agent_protocol::Level;
 
+use crate::Refusal;
 use crate::document::{Document, LineKey, LineNumber};
 use crate::fold::{self, Shift, is_blank};
+use crate::refuse::{self, QuotedPiece};
 
 /// The characters of an indentation; other spaces are a matter of punctuation.
 const BLANKS: [char; 2] = [' ', '\t'];
@@ -108,15 +110,36 @@ fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<
     Shift::between(&pairs)
 }
 
+/// How well it is known, at a place, how deep new lines belong: `has_shift` tells whether it is.
+///
+/// Where it is not, they are refused if their indentation has a meaning.
+pub(super) fn indentation_level(
+    piece: QuotedPiece,
+    document: &Document<'_>,
+    start: LineNumber,
+    [quoted, new]: [&[&str]; 2],
+    has_shift: impl FnOnce() -> bool,
+) -> Result<Level, Refusal> {
+    let is_flat = is_flattened(document, start, quoted, new);
+    if !is_flat && has_shift() {
+        return Ok(Level::Exact);
+    }
+    if is_flat || is_indentation_meaningful(document, new) {
+        let length = quoted.len();
+        return Err(refuse::indented_otherwise(piece, document, start, length));
+    }
+    Ok(Level::UnevenIndentation)
+}
+
+/// True if indentation says what belongs to what, in a text and the lines that are new to it.
+pub(super) fn is_indentation_meaningful(document: &Document<'_>, new: &[&str]) -> bool {
+    document.layout().with(new.iter().copied()).is_meaningful()
+}
+
 /// Returns true if a page collapsed the indentation of new lines to one blank, and nobody can tell how
 /// deep a new line belongs: the quote kept its own or does not show one change of it, or a line follows
 /// one that opens a block and is no deeper.
-pub(super) fn is_flattened(
-    document: &Document<'_>,
-    start: LineNumber,
-    quoted: &[&str],
-    new: &[&str],
-) -> bool {
+fn is_flattened(document: &Document<'_>, start: LineNumber, quoted: &[&str], new: &[&str]) -> bool {
     let is_flat = |lines: &[&str]| lines.iter().all(|line| fold::is_collapsed(line));
     let file: Vec<&str> = document.lines_from(start).take(quoted.len()).collect();
     let is_open = |pair: &[&str]| {

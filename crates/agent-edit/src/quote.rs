@@ -10,7 +10,7 @@ use crate::copy_damage::{has_turned_quotes, without_page_escapes};
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
 use crate::fold::{self, Shift, is_blank};
 use crate::lines::lines_of;
-use crate::matcher::{self, LineMatches};
+use crate::matcher::{self, LineMatches, indentation_level};
 use crate::refuse::{self, QuotedPiece};
 use crate::writer::LineWriter;
 use crate::{Refusal, guard};
@@ -148,15 +148,18 @@ impl<'a> QuotedPassage<'a> {
         };
         let mut level = matches.level;
         let starts = self.choose(document, matches)?;
-        for &start in &starts {
-            level = level.max(self.uneven(document, start, level)?);
+        if self.adds() {
+            let sides = [&self.search[..], &self.new];
+            for &start in &starts {
+                let has_shift = || self.shift(document, start).is_some();
+                let piece = QuotedPiece::Search;
+                level = level.max(indentation_level(piece, document, start, sides, has_shift)?);
+            }
         }
         if has_turned_quotes(&self.search, &self.new) && !self.is_about_space() {
             level = level.max(Level::Whitespace);
         }
-        let splices = starts
-            .into_iter()
-            .flat_map(|start| self.splices(document, start, level));
+        let splices = (starts.into_iter()).flat_map(|start| self.splices(document, start, level));
         let splices = splices.collect();
         document.splice_all(splices);
         Ok(Some(level))
@@ -170,46 +173,14 @@ impl<'a> QuotedPassage<'a> {
         }
     }
 
-    /// How a place matches whose indentation is that of the quote with one and the same change of
-    /// it, or is not.
-    ///
-    /// In the latter case nobody can tell how deep new lines belong. They are refused where that
-    /// matters.
-    fn uneven(
-        &self,
-        document: &Document<'_>,
-        start: LineNumber,
-        level: Level,
-    ) -> Result<Level, Refusal> {
-        let is_flat = matcher::is_flattened(document, start, &self.search, &self.new);
-        if (!is_flat && self.shift(document, start).is_some()) || !self.adds() {
-            return Ok(level);
-        }
-        if !is_flat && !self.is_indentation_meaningful(document) {
-            return Ok(Level::UnevenIndentation);
-        }
-        let length = self.search.len();
-        Err(refuse::indented_otherwise(
-            QuotedPiece::Search,
-            document,
-            start,
-            length,
-        ))
-    }
-
     /// The change of indentation between the quote and the lines that begin at `start`, if it is one
     /// for all of them; where indentation has a meaning, for all that are statements of their own.
     fn shift(&self, document: &Document<'_>, start: LineNumber) -> Option<Shift> {
         matcher::shift(document, start, &self.search).or_else(|| {
-            (self.is_indentation_meaningful(document))
+            (matcher::is_indentation_meaningful(document, &self.new))
                 .then(|| matcher::statement_shift(document, start, &self.search))
                 .flatten()
         })
-    }
-
-    fn is_indentation_meaningful(&self, document: &Document<'_>) -> bool {
-        let layout = document.layout().with(self.new.iter().copied());
-        layout.is_meaningful()
     }
 
     /// True if the new text has lines that the quote does not have.

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::super::Refusal;
 use super::super::document::{Document, LineNumber};
+use super::super::fold;
+use super::super::matcher::{self, indentation_level};
 use super::super::refuse::{self, QuotedPiece};
-use super::super::{fold, matcher};
 use super::{Stated, is_context, new_lines, old_lines};
 use agent_protocol::{Hunk, HunkLine, Level};
 
@@ -247,18 +248,13 @@ pub(super) fn indented<'h>(
     if candidate.level < Level::Indentation || !adds {
         return Ok(candidate);
     }
-    let (old, new) = (old_lines(candidate.lines), new_lines(candidate.lines));
-    let is_flat = matcher::is_flattened(document, candidate.start, &old, &new);
-    let has_own = || has_own_indentation(document, &candidate);
-    if !is_flat && (matcher::shift(document, candidate.start, &old).is_some() || has_own()) {
-        return Ok(candidate);
-    }
-    if is_flat || document.layout().with(new.into_iter()).is_meaningful() {
-        let (start, length) = (candidate.start, old.len());
-        let piece = QuotedPiece::Hunk;
-        return Err(refuse::indented_otherwise(piece, document, start, length));
-    }
-    Ok(candidate.at_level(candidate.level.max(Level::UnevenIndentation)))
+    let (start, old) = (candidate.start, old_lines(candidate.lines));
+    let has_shift = || {
+        matcher::shift(document, start, &old).is_some() || has_own_indentation(document, &candidate)
+    };
+    let sides = [&old[..], &new_lines(candidate.lines)];
+    let level = indentation_level(QuotedPiece::Hunk, document, start, sides, has_shift)?;
+    Ok(candidate.at_level(candidate.level.max(level)))
 }
 
 /// Returns true if the changed lines of a hunk have the indentation of the file behind their marks,
