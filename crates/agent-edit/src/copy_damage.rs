@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::Refusal;
-use super::align::kept;
+use super::align::{DiffBlock, kept};
 use super::fold::{self, Shift, is_blank};
 use super::unwrap;
 
@@ -98,16 +98,11 @@ impl RestoredCopy<'_> {
     pub fn remark(&self) -> Option<String> {
         let listed = |damage: &[CopyDamage]| {
             let damage: Vec<String> = damage.iter().map(CopyDamage::to_string).collect();
-            damage.join(", ")
+            (!damage.is_empty()).then(|| damage.join(", "))
         };
-        let repaired = (!self.repaired.is_empty()).then(|| {
-            format!(
-                "repaired what copying did to it: {}",
-                listed(&self.repaired)
-            )
-        });
-        let doubted = (!self.doubted.is_empty())
-            .then(|| format!("unlike before it has {}", listed(&self.doubted)));
+        let repaired = (listed(&self.repaired))
+            .map(|damage| format!("repaired what copying did to it: {damage}"));
+        let doubted = listed(&self.doubted).map(|damage| format!("unlike before it has {damage}"));
         let remarks: Vec<String> = repaired.into_iter().chain(doubted).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
@@ -201,6 +196,26 @@ enum DamageFinding {
     Repaired(String),
 }
 
+impl DamageFinding {
+    fn doubted_if(is_doubted: bool) -> Self {
+        if is_doubted {
+            Self::Doubted
+        } else {
+            Self::Nothing
+        }
+    }
+
+    /// The new text with these lines.
+    fn repaired<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> Self {
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(line.as_ref());
+            text.push('\n');
+        }
+        Self::Repaired(text)
+    }
+}
+
 /// A new text beside the old one.
 struct Compared<'t> {
     file: &'t str,
@@ -214,17 +229,16 @@ impl<'t> Compared<'t> {
     fn new(file: &'t str, old: &'t str, new: &'t str) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         let filled = |lines: &[&str]| -> (Vec<usize>, Vec<String>) {
-            (lines.iter().enumerate())
-                .filter(|(_, line)| !is_blank(line))
-                .map(|(at, line)| {
-                    let line = without_entities(line);
-                    let line = without_escapes(&line, &ESCAPED);
-                    (at, fold::loose(&line).into_owned())
-                })
-                .unzip()
+            let filled = lines.iter().enumerate().filter(|(_, line)| !is_blank(line));
+            let plain = filled.map(|(at, line)| {
+                let line = without_entities(line);
+                let line = without_escapes(&line, &ESCAPED);
+                (at, fold::loose(&line).into_owned())
+            });
+            plain.unzip()
         };
         let ((old_at, old_filled), (new_at, new_filled)) = (filled(&old), filled(&new));
-        let same = (kept(&texts(&old_filled), &texts(&new_filled)).into_iter())
+        let same = (kept(&fold::strs(&old_filled), &fold::strs(&new_filled)).into_iter())
             .map(|(old, new)| (old_at[old], new_at[new]))
             .collect();
         Self {
@@ -241,26 +255,18 @@ impl<'t> Compared<'t> {
             .map(|&(old, new)| (self.old[old], self.new[new]))
     }
 
-    /// The new text with other lines.
-    fn rewritten<'l>(&self, line: impl Fn(&'t str) -> Cow<'l, str>) -> String
-    where
-        't: 'l,
-    {
-        joined(self.new.iter().map(|text| line(text)))
+    /// What is between one line that both texts have and the next.
+    fn between(&self) -> impl Iterator<Item = DiffBlock> {
+        (self.same.windows(2)).map(|pair| DiffBlock {
+            old: pair[0].0 + 1..pair[1].0,
+            new: pair[0].1 + 1..pair[1].1,
+        })
     }
-}
 
-fn texts(lines: &[String]) -> Vec<&str> {
-    lines.iter().map(String::as_str).collect()
-}
-
-fn joined<'l>(lines: impl Iterator<Item = Cow<'l, str>>) -> String {
-    let mut text = String::new();
-    for line in lines {
-        text.push_str(&line);
-        text.push('\n');
+    /// The new text with each line repaired.
+    fn repaired<L: AsRef<str>>(&self, repair: impl Fn(&'t str) -> L) -> DamageFinding {
+        DamageFinding::repaired(self.new.iter().map(|line| repair(line)))
     }
-    text
 }
 
 const ENTITIES: [(&str, &str); 6] = [
@@ -285,9 +291,7 @@ fn without_entities(line: &str) -> Cow<'_, str> {
 /// A text that was only wrapped is one that was to be wrapped.
 fn wrapped(compared: &Compared<'_>) -> DamageFinding {
     match unwrap::unwrapped_copy(&compared.old, &compared.new) {
-        Some(Ok(lines)) if lines != compared.old => {
-            DamageFinding::Repaired(joined(lines.into_iter().map(Cow::Owned)))
-        }
+        Some(Ok(lines)) if lines != compared.old => DamageFinding::repaired(lines),
         Some(Err(())) => DamageFinding::Doubted,
         _ => DamageFinding::Nothing,
     }
@@ -312,11 +316,9 @@ fn entities(compared: &Compared<'_>) -> DamageFinding {
     let is_proved = (compared.pairs()).any(|(old, new)| has(new) && !has(old))
         || (is_same_place && !has(compared.file) && brackets().any(is_lost));
     if is_proved && !brackets().any(is_mixed) {
-        DamageFinding::Repaired(compared.rewritten(without_entities))
-    } else if has(compared.file) {
-        DamageFinding::Nothing
+        compared.repaired(without_entities)
     } else {
-        DamageFinding::Doubted
+        DamageFinding::doubted_if(!has(compared.file))
     }
 }
 
@@ -336,7 +338,7 @@ fn plain_spaces(compared: &Compared<'_>) -> DamageFinding {
     if lines == compared.new {
         DamageFinding::Nothing
     } else {
-        DamageFinding::Repaired(joined(lines.into_iter().map(Cow::Borrowed)))
+        DamageFinding::repaired(lines)
     }
 }
 
@@ -368,22 +370,20 @@ fn escapes(compared: &Compared<'_>) -> DamageFinding {
     };
     let found: Vec<char> = ESCAPED.into_iter().filter(is_new).collect();
     let is_everywhere = |character: &char| {
-        let bare = |line: &&str| {
-            without_escapes(line, &[*character])
-                .matches(*character)
-                .count()
-        };
-        let escapes = |line: &&str| line.matches(&format!("\\{character}")).count();
-        let count: usize = compared.new.iter().map(escapes).sum();
-        count > 1 && count == compared.new.iter().map(bare).sum::<usize>()
+        let escape = format!("\\{character}");
+        let escaped: usize = (compared.new.iter())
+            .map(|line| line.matches(&escape).count())
+            .sum();
+        let all: usize = (compared.new.iter())
+            .map(|line| line.matches(*character).count())
+            .sum();
+        escaped > 1 && escaped == all
     };
     let proved: Vec<char> = found.iter().copied().filter(is_everywhere).collect();
-    if !proved.is_empty() {
-        DamageFinding::Repaired(compared.rewritten(|line| without_escapes(line, &proved)))
-    } else if found.contains(&'_') {
-        DamageFinding::Doubted
+    if proved.is_empty() {
+        DamageFinding::doubted_if(found.contains(&'_'))
     } else {
-        DamageFinding::Nothing
+        compared.repaired(|line| without_escapes(line, &proved))
     }
 }
 
@@ -406,7 +406,7 @@ fn typography(compared: &Compared<'_>) -> DamageFinding {
     if proved.is_empty() {
         return DamageFinding::Doubted;
     }
-    DamageFinding::Repaired(compared.rewritten(|line| Cow::Owned(fold::without(line, &proved))))
+    compared.repaired(|line| fold::without(line, &proved))
 }
 
 /// Says so if there is a blank line below every line of a new file.
@@ -432,51 +432,44 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
         return DamageFinding::Nothing;
     }
     // The distance of all lines doubled, also of those with blank lines between them.
-    let is_apart = |pair: &[(usize, usize)]| pair[1].1 - pair[0].1 == 2 * (pair[1].0 - pair[0].0);
-    let neighbours = || {
-        (compared.same.windows(2)).filter(|pair| {
-            compared.old[pair[0].0 + 1..pair[1].0]
-                .iter()
-                .all(|line| is_blank(line))
-        })
-    };
+    let is_apart = |block: DiffBlock| block.new.len() + 1 == 2 * (block.old.len() + 1);
+    let neighbours =
+        || (compared.between()).filter(|block| are_blank(&compared.old[block.old.clone()]));
     if neighbours().count() < ENOUGH || !neighbours().all(is_apart) {
         return DamageFinding::Doubted;
     }
-    let lines = new.iter().step_by(2);
-    DamageFinding::Repaired(joined(lines.map(|&line| Cow::Borrowed(line))))
+    DamageFinding::repaired(new.iter().step_by(2))
 }
 
-/// Lines that follow one another in both texts but for blank ones, and how many of these there are.
-fn gaps(compared: &Compared<'_>) -> impl Iterator<Item = (usize, usize)> {
-    let blank = |lines: &[&str]| {
-        let is_gap = lines.iter().all(|line| is_blank(line));
-        is_gap.then_some(lines.len())
+/// The blank lines, or none, between two lines that follow one another in both texts but for these.
+fn gaps(compared: &Compared<'_>) -> impl Iterator<Item = DiffBlock> {
+    let is_gap = |block: &DiffBlock| {
+        are_blank(&compared.old[block.old.clone()]) && are_blank(&compared.new[block.new.clone()])
     };
-    (compared.same.windows(2)).filter_map(move |pair| {
-        let ((old, new), (next_old, next_new)) = (pair[0], pair[1]);
-        let old = blank(&compared.old[old + 1..next_old])?;
-        Some((old, blank(&compared.new[new + 1..next_new])?))
-    })
+    compared.between().filter(is_gap)
+}
+
+fn are_blank(lines: &[&str]) -> bool {
+    lines.iter().all(|line| is_blank(line))
 }
 
 /// Four blank lines in the place of two prove it; two in the place of one may be meant.
 fn doubled_blanks(compared: &Compared<'_>) -> DamageFinding {
-    let is_doubled = gaps(compared).all(|(old, new)| new == 2 * old);
-    let doubled = gaps(compared).filter(|(old, _)| *old > 0).count();
+    let is_doubled = gaps(compared).all(|gap| gap.new.len() == 2 * gap.old.len());
+    let doubled = gaps(compared).filter(|gap| !gap.old.is_empty()).count();
     if !is_doubled || doubled < ENOUGH {
         return DamageFinding::Nothing;
     }
-    if !gaps(compared).any(|(old, _)| old > 1) {
+    if !gaps(compared).any(|gap| gap.old.len() > 1) {
         return DamageFinding::Doubted;
     }
-    let mut lines = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
     for run in (compared.new).chunk_by(|a, b| is_blank(a) == is_blank(b)) {
         let halves = if is_blank(run[0]) { 2 } else { 1 };
         let kept = run.len().div_ceil(halves);
-        lines.extend(run[..kept].iter().map(|&line| Cow::Borrowed(line)));
+        lines.extend(&run[..kept]);
     }
-    DamageFinding::Repaired(joined(lines.into_iter()))
+    DamageFinding::repaired(lines)
 }
 
 fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
@@ -487,22 +480,19 @@ fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
     if inner(&compared.old) < ENOUGH || inner(&compared.new) > 0 {
         return DamageFinding::Nothing;
     }
-    // Lines that follow one another in both texts, but for blank lines in the old one.
-    let mut blank_above = vec![0; compared.new.len()];
-    for pair in compared.same.windows(2) {
-        let ((old, new), (next_old, next_new)) = (pair[0], pair[1]);
-        let between = &compared.old[old + 1..next_old];
-        if new + 1 == next_new && between.iter().all(|line| is_blank(line)) {
-            blank_above[next_new] = between.len();
-        }
+    let mut lines: Vec<&str> = Vec::new();
+    let (mut at, mut lost) = (0, 0);
+    for gap in gaps(compared).filter(|gap| !gap.old.is_empty() && gap.new.is_empty()) {
+        lines.extend(&compared.new[at..gap.new.end]);
+        lines.extend(std::iter::repeat_n("", gap.old.len()));
+        at = gap.new.end;
+        lost += 1;
     }
-    if blank_above.iter().filter(|count| **count > 0).count() < ENOUGH {
+    if lost < ENOUGH {
         return DamageFinding::Doubted;
     }
-    let lines = (compared.new.iter().zip(blank_above)).flat_map(|(&line, blank)| {
-        std::iter::repeat_n(Cow::Borrowed(""), blank).chain([Cow::Borrowed(line)])
-    });
-    DamageFinding::Repaired(joined(lines))
+    lines.extend(&compared.new[at..]);
+    DamageFinding::repaired(lines)
 }
 
 /// Another kind of indentation, which all lines that the old text has show in the same way.
@@ -525,7 +515,7 @@ fn shifted(compared: &Compared<'_>) -> DamageFinding {
         _ => false,
     };
     if let Some(shift) = shift.filter(|_| is_damage) {
-        return DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)));
+        return compared.repaired(|line| shift.apply(line));
     }
     let begins =
         |lines: &[&str], blank| lines.iter().filter(|line| line.starts_with(blank)).count();
@@ -535,11 +525,9 @@ fn shifted(compared: &Compared<'_>) -> DamageFinding {
     };
     let is_turned = |one, other| is_only(&file, one, other) && begins(&compared.new, one) == 0;
     let has = |blank| begins(&compared.new, blank) > 0;
-    if (is_turned('\t', ' ') && has(' ')) || (is_turned(' ', '\t') && has('\t')) {
-        DamageFinding::Doubted
-    } else {
-        DamageFinding::Nothing
-    }
+    DamageFinding::doubted_if(
+        (is_turned('\t', ' ') && has(' ')) || (is_turned(' ', '\t') && has('\t')),
+    )
 }
 
 fn indentation(compared: &Compared<'_>) -> DamageFinding {
@@ -571,7 +559,7 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
         let deep = fold::indentation(compared.old[old]);
         lines[new] = Cow::Owned(format!("{deep}{}", compared.new[new].trim_start()));
     }
-    DamageFinding::Repaired(joined(lines.into_iter()))
+    DamageFinding::repaired(lines)
 }
 
 /// Line numbers in a form that nobody removed: most lines end with a line of the old text. What is
@@ -595,11 +583,9 @@ fn line_marks(compared: &Compared<'_>) -> DamageFinding {
         .filter_map(|line| Some(&line[..mark(line)?]))
         .collect();
     let kinds: HashSet<&str> = marks.iter().copied().collect();
-    if marks.len() >= ENOUGH && marks.len() * 2 > old.len() && kinds.len() * 2 > marks.len() {
-        DamageFinding::Doubted
-    } else {
-        DamageFinding::Nothing
-    }
+    DamageFinding::doubted_if(
+        marks.len() >= ENOUGH && marks.len() * 2 > old.len() && kinds.len() * 2 > marks.len(),
+    )
 }
 
 /// The signs of Markdown are gone from lines of the old text.
@@ -636,11 +622,7 @@ fn rendered(compared: &Compared<'_>, bare: fn(&str) -> String) -> DamageFinding 
     };
     let lost: Vec<usize> = compared.old.iter().filter_map(lost).collect();
     // One sign may have been removed on purpose, as before a line that was a comment.
-    if lost.len() >= ENOUGH || lost.iter().any(|count| *count >= CERTAIN) {
-        DamageFinding::Doubted
-    } else {
-        DamageFinding::Nothing
-    }
+    DamageFinding::doubted_if(lost.len() >= ENOUGH || lost.iter().any(|count| *count >= CERTAIN))
 }
 
 /// A line as a page shows it that renders Markdown. A `*` between blanks is a product.

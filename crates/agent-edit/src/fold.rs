@@ -96,6 +96,10 @@ pub(super) fn is_among(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }
 
+pub(super) fn strs<L: AsRef<str>>(lines: &[L]) -> Vec<&str> {
+    lines.iter().map(AsRef::as_ref).collect()
+}
+
 /// Returns true if a character is one of words and names.
 pub(super) fn is_of_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'

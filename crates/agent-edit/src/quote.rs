@@ -353,7 +353,7 @@ impl<'a> QuotedPassage<'a> {
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {
         let plain = self.plain_search();
-        let plain: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
+        let plain = fold::strs(&plain);
         let has_escape = |line: &&str| without_page_escapes(line) != **line;
         if plain == self.search || self.new.iter().any(has_escape) {
             return Ok(None);
@@ -385,15 +385,14 @@ impl<'a> QuotedPassage<'a> {
 
     fn is_there(&self, document: &Document<'a>) -> bool {
         let plain = self.plain_search();
-        let plain: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
+        let plain = fold::strs(&plain);
         if plain != self.search && matcher::find(document, &plain, Level::Whitespace).is_some() {
             return false;
         }
         // A line that only a page or the model's spacing changed is not what the edit adds.
         let search: Vec<_> = plain.iter().map(|line| fold::loose(line)).collect();
         let new: Vec<_> = self.new.iter().map(|line| fold::loose(line)).collect();
-        let search: Vec<&str> = search.iter().map(AsRef::as_ref).collect();
-        let new: Vec<&str> = new.iter().map(AsRef::as_ref).collect();
+        let (search, new) = (fold::strs(&search), fold::strs(&new));
         if !proves_edit(&search, &new, &align(&search, &new)) {
             return false;
         }
