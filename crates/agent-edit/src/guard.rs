@@ -18,15 +18,12 @@ use super::refuse::shortened;
 const SMALL: usize = 40;
 
 /// The first omission placeholder, such as `// ... existing code ...`, that the new text has and
-/// the old one does not; nothing if the new text is fine.
+/// the old one does not.
 fn omission(old: &str, new: &str) -> Option<String> {
-    let mut placeholders = new.lines().filter(|line| is_placeholder(line)).peekable();
-    placeholders.peek()?;
-    let known = lines_without_space(old.lines());
-    placeholders
-        .map(str::trim)
-        .find(|line| !known.contains(line))
-        .map(str::to_owned)
+    let is_known = line_lookup(old.lines());
+    let mut placeholders = new.lines().filter(|line| is_placeholder(line));
+    let omitted = placeholders.find(|line| !is_known(line));
+    omitted.map(|line| line.trim().to_owned())
 }
 
 /// The first line of a new content for a file that stands for lines which the file has and the
@@ -35,13 +32,23 @@ fn omission(old: &str, new: &str) -> Option<String> {
 /// A remark may be one: it counts only where it stands in the place of lines. A bare `...` below a
 /// line that opens a block is also Python: it must stand in the place of more lines than are new.
 pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
-    if let Some(placeholder) = omission(old, new) {
-        return Some(placeholder);
-    }
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let sign = omission_in_place(&old, &new).or_else(|| remark_for_lines(&old, &new));
-    let sign = sign.or_else(|| remark_on_lost_name(&old, &new));
-    sign.map(|line| line.trim().to_owned())
+    omission(old, new).or_else(|| {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let sign = sign_in_place(&old, &new, |_| true)?;
+        Some(sign.trim().to_owned())
+    })
+}
+
+/// The first new line that stands for the old ones in whose place it is, by each rule if none before it
+/// finds one that `is_new`.
+fn sign_in_place<'t>(
+    old: &[&str],
+    new: &[&'t str],
+    is_new: impl Fn(&&str) -> bool,
+) -> Option<&'t str> {
+    let sign = omission_in_place(old, new).filter(&is_new);
+    let sign = sign.or_else(|| remark_for_lines(old, new).filter(&is_new));
+    sign.or_else(|| remark_on_lost_name(old, new).filter(is_new))
 }
 
 /// The first remark of a new text that stands where definitions of the old one were, or several lines
@@ -52,10 +59,10 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
 /// new. Or lines below it use a value that only lines in its place assigned. More code must be lost there
 /// than is new, and a line that was made a comment is none. Markdown has headings that look like remarks.
 fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
-    let known = lines_without_space(old.iter().copied());
+    let is_known = line_lookup(old.iter().copied());
     let is_remark = |line: &str| {
         let is_text = line.contains(char::is_alphanumeric);
-        is_text && is_comment_line(line) && !known.contains(line.trim())
+        is_text && is_comment_line(line) && !is_known(line)
     };
     let is_markdown = || old.iter().any(|line| line.starts_with("```"));
     if !new.iter().any(|line| is_remark(line)) || is_markdown() {
@@ -108,11 +115,8 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
                 || tells_of_removal(new[*at])
                 || is_commented_out(new[*at], &old[block.old.clone()]);
             let below = &new[*at + 1..block.new.end];
-            let is_heading = || {
-                below
-                    .iter()
-                    .any(|line| !is_comment_line(line) && indent(line) >= depth)
-            };
+            let is_below = |line: &&str| !is_comment_line(line) && indent(line) >= depth;
+            let is_heading = || below.iter().any(is_below);
             let is_in_place = !is_attached[*at]
                 && (outermost == Some(depth) || ends_body(*at, depth))
                 && !is_heading();
@@ -134,14 +138,14 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     const OTHER_STAYS: &str = "inchangé,sin cambios,unverändert,不变";
     const FILLERS: &str = "in nothing original removed they untouched";
     const ALL: &str = "body class classes code everything functions imports methods others rest";
-    let known = lines_without_space(old.iter().copied());
+    let is_known = line_lookup(old.iter().copied());
     let has = |text: &str, phrases: &str| phrases.split(',').any(|phrase| text.contains(phrase));
     let says_so = |line: &str| {
         let line = line.trim();
         let is_docstring = line.starts_with("\"\"\"") || line.starts_with("'''");
         let lower = line.to_lowercase();
         (is_docstring || is_comment_line(line))
-            && !known.contains(line)
+            && !is_known(line)
             && (has(&lower, STAYS) || has(&lower, OTHER_STAYS))
     };
     if !new.iter().any(|line| says_so(line)) {
@@ -162,12 +166,8 @@ fn remark_on_lost_name<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
                     || fold::words(sentence).all(|word| lost.contains(word) || is_filler(word)))
         };
         let is_sign = |at: &usize| {
-            let (line, below) = (new[*at], *at + 1);
-            let is_heading = block.new.contains(&below)
-                && is_comment_line(line)
-                && indent(new[below]) == indent(line)
-                && new[below].contains(char::is_alphanumeric)
-                && !is_comment_line(new[below]);
+            let line = new[*at];
+            let is_heading = is_comment_line(line) && is_above_code(&new[*at..block.new.end]);
             says_so(line) && !is_heading && line.split(". ").any(is_about)
         };
         let mut written = block.new.clone();
@@ -194,24 +194,17 @@ fn defined_names<'t>(lines: &[&'t str]) -> HashSet<&'t str> {
 /// Returns true if the comment `at` is, or stands below, a setting that is not set: `# hosts:`. One that
 /// is lost may only have been left out, unless what stands below it is a setting too.
 fn is_unset(lines: &[&str], at: usize, lost: &HashSet<&str>) -> bool {
-    let core = |line: &'_ str| uncommented(line.trim()).0.to_owned();
-    let is_value = |line: &str| {
-        let core = core(line);
-        core.starts_with("- ")
-            || core
-                .split_once(": ")
-                .is_some_and(|(key, _)| !key.contains(' '))
+    let is_value = |line: &&str| {
+        let (core, _) = uncommented(line);
+        let is_pair = || (core.split_once(": ")).is_some_and(|(key, _)| !key.contains(' '));
+        is_comment_line(line) && (core.starts_with("- ") || is_pair())
     };
     let comments = lines[..=at].iter().enumerate().rev();
     let mut comments = comments.take_while(|(_, line)| is_comment_line(line));
     comments.any(|(at, comment)| {
-        let key = core(comment);
-        let has_value = || {
-            lines
-                .get(at + 1)
-                .is_some_and(|line| is_comment_line(line) && is_value(line))
-        };
-        is_key(&key) && (has_value() || !fold::words(&key).any(|word| lost.contains(word)))
+        let (key, _) = uncommented(comment);
+        let has_value = || lines.get(at + 1).is_some_and(is_value);
+        is_key(key) && (has_value() || !fold::words(key).any(|word| lost.contains(word)))
     })
 }
 
@@ -225,11 +218,9 @@ fn is_key(line: &str) -> bool {
 fn is_commented_out(comment: &str, lines: &[&str]) -> bool {
     /// A shorter line may begin a sentence.
     const LEAST: usize = 8;
-    let (core, _) = uncommented(comment.trim());
-    lines
-        .iter()
-        .map(|line| line.trim())
-        .any(|line| core == line || line.len() >= LEAST && core.starts_with(line))
+    let (core, _) = uncommented(comment);
+    let mut lines = lines.iter().map(|line| line.trim());
+    lines.any(|line| core == line || line.len() >= LEAST && core.starts_with(line))
 }
 
 /// Returns true if a line is one of a block comment, or its end: ` * text`.
@@ -331,9 +322,7 @@ fn is_comment_line(line: &str) -> bool {
 /// Returns true if a remark says that something is gone on purpose: `# moved to store.py`.
 fn tells_of_removal(line: &str) -> bool {
     const WORDS: &str = "deleted dropped extracted migrated moved removed renamed replaced";
-    let line = line.to_lowercase();
-    let mut words = line.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| is_among(WORDS, word))
+    parts(&line.to_lowercase()).any(|word| is_among(WORDS, word))
 }
 
 /// The first line of a new text that stands for lines of the old one which are not in it.
@@ -362,12 +351,16 @@ fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
 
 /// Returns true if the first of these new lines is the heading of the next: `# The rest`.
 fn is_heading(lines: &[&str]) -> bool {
-    let [heading, below, ..] = lines else {
+    let words = uncommented(lines[0]).0.to_lowercase();
+    matches!(words.as_str(), "the rest" | "everything else" | "others") && is_above_code(lines)
+}
+
+/// Returns true if the first of these lines stands directly above code.
+fn is_above_code(lines: &[&str]) -> bool {
+    let [line, below, ..] = lines else {
         return false;
     };
-    let words = uncommented(heading.trim()).0.to_lowercase();
-    matches!(words.as_str(), "the rest" | "everything else" | "others")
-        && indent(below) == indent(heading)
+    indent(below) == indent(line)
         && below.contains(char::is_alphanumeric)
         && !is_comment_line(below)
 }
@@ -395,31 +388,24 @@ fn omission_in_edit<'t>(
     new: &[&'t str],
     is_known: impl Fn(&str) -> bool,
 ) -> Option<&'t str> {
-    let quoted = OnceCell::new();
-    let is_new = |sign: &&str| {
-        let quoted = quoted.get_or_init(|| lines_without_space(old.iter().copied()));
-        !quoted.contains(sign.trim()) && !is_known(sign)
-    };
+    let is_quoted = line_lookup(old.iter().copied());
+    let is_new = |sign: &&str| !is_quoted(sign) && !is_known(sign);
     let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
-    let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new));
-    let sign = sign.or_else(|| remark_for_lines(old, new).filter(is_new));
-    let sign = sign.or_else(|| remark_on_lost_name(old, new).filter(is_new))?;
-    Some(sign.trim())
+    let sign = dots.or_else(|| sign_in_place(old, new, is_new));
+    sign.map(str::trim)
 }
 
-/// A test whether a text has a line, space at its ends aside.
-pub(super) fn line_lookup(text: &str) -> impl Fn(&str) -> bool {
-    let known = OnceCell::new();
+/// A test whether a line is one of these, space at its ends aside.
+pub(super) fn line_lookup<'t>(
+    lines: impl Iterator<Item = &'t str> + Clone,
+) -> impl Fn(&str) -> bool {
+    let known: OnceCell<HashSet<&str>> = OnceCell::new();
     move |line: &str| {
-        let known = known.get_or_init(|| lines_without_space(text.lines()));
+        let known = known.get_or_init(|| lines.clone().map(str::trim).collect());
         known.contains(line.trim())
     }
-}
-
-fn lines_without_space<'t>(lines: impl Iterator<Item = &'t str>) -> HashSet<&'t str> {
-    lines.map(str::trim).collect()
 }
 
 /// Returns true if a bare `...` is the body of a block or a prompt of Python.
@@ -461,7 +447,7 @@ fn stands_for_lines(line: &str) -> bool {
 /// Returns true if a line may stand for omitted ones. Many comments begin with `# Other`, and one with
 /// `# ...` may go on from the line above, so it counts only where more lines are lost than written.
 fn may_stand_for_lines(line: &str) -> bool {
-    let (core, is_comment) = uncommented(line.trim());
+    let (core, is_comment) = uncommented(line);
     let has_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
     is_comment && (has_dots() || is_remark(&core.to_lowercase(), "keep other others"))
         || is_empty_body(line)
@@ -488,8 +474,7 @@ fn is_empty_body(line: &str) -> bool {
 
 /// True if words have one of these signs and otherwise only words of a placeholder.
 fn is_remark(words: &str, signs: &str) -> bool {
-    let each = words.split(|character: char| !character.is_alphanumeric());
-    let mut each = each.filter(|word| !word.is_empty());
+    let mut each = parts(words);
     let has_phrase = ["no changes", "as above", "as before", "as is", "as it was"]
         .iter()
         .any(|phrase| words.contains(phrase));
@@ -596,9 +581,14 @@ fn is_spread(line: &str) -> bool {
 
 /// True if a comment that sounds like a placeholder says nothing else.
 fn is_about_nothing(words: &str) -> bool {
-    let mut each = words.split(|character: char| !character.is_alphanumeric());
     LAST_WORDS.iter().any(|last| words.ends_with(last))
-        || each.all(|word| word.is_empty() || is_among(WORDS, word))
+        || parts(words).all(|word| is_among(WORDS, word))
+}
+
+/// The words and numbers of a remark, of which a `_` is no part.
+fn parts(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let parts = text.split(|character: char| !character.is_alphanumeric());
+    parts.filter(|part| !part.is_empty())
 }
 
 /// True if what was trimmed off is an ellipsis.
@@ -619,6 +609,7 @@ fn uncommented(line: &str) -> (&str, bool) {
         (";", ""),
         ("%", ""),
     ];
+    let line = line.trim();
     for (open, close) in MARKS {
         if let Some(rest) = line.strip_prefix(open) {
             let rest = rest.trim_start_matches(['/', '#', '-', ';', '*', '%']);
@@ -672,9 +663,7 @@ pub fn is_excerpt(old: &str, new: &str) -> bool {
 }
 
 fn words<'t>(lines: &[&'t str]) -> HashSet<&'t str> {
-    let words = lines
-        .iter()
-        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+    let words = lines.iter().flat_map(|line| parts(line));
     words.filter(|word| word.len() > 2).collect()
 }
 

@@ -36,7 +36,7 @@ pub fn replace_lines(
         .skip(start - 1)
         .take(end + 1 - start)
         .collect();
-    guard::refuse_omission(&old, &new, guard::line_lookup(text))?;
+    guard::refuse_omission(&old, &new, guard::line_lookup(text.lines()))?;
     let blocks = align(&old, &new);
     let splices = LineSplice::of_blocks(&blocks, start, &new, Cow::Borrowed);
     document.splice_all(splices);
@@ -54,7 +54,7 @@ pub fn insert_lines(text: &str, after: u32, new: &str) -> Result<Edited, Refusal
         return Err(Refusal::new("there is no text to insert"));
     }
     let new = lines_of(new);
-    guard::refuse_omission(&[], &new, guard::line_lookup(text))?;
+    guard::refuse_omission(&[], &new, guard::line_lookup(text.lines()))?;
     let lines = new.into_iter().map(Cow::Borrowed).collect();
     document.splice(above, 0, lines);
     Ok(document.finish(Level::Exact))

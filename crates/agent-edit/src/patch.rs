@@ -36,7 +36,7 @@ pub fn patch_moved(text: &str, hunks: &[Hunk], now: &[Option<u32>]) -> Result<Ed
     if !changes_anything(hunks) {
         return Err(Refusal::new("the patch changes nothing"));
     }
-    let is_known = guard::line_lookup(text);
+    let is_known = guard::line_lookup(text.lines());
     for (position, hunk) in hunks.iter().enumerate() {
         let (old, new) = (old_lines(&hunk.lines), new_lines(&hunk.lines));
         guard::refuse_omission(&old, &new, &is_known)
