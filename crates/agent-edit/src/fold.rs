@@ -256,14 +256,14 @@ impl Shift {
             Self::Deeper(more) => file.strip_suffix(quote) == Some(more),
             Self::Shallower(more) => quote.strip_suffix(file) == Some(more),
             Self::ToTabs { width, more } => {
-                is_all(file, '\t')
-                    && is_all(quote, ' ')
-                    && steps(quote, *width, *more) == count(file)
+                (is_all(quote, ' ') && is_all(file, '\t'))
+                    && quote.len().is_multiple_of(*width)
+                    && (quote.len() / width).checked_add_signed(*more) == Some(file.len())
             }
             Self::ToSpaces { width, more } => {
-                is_all(file, ' ') && is_all(quote, '\t') && {
-                    count(quote).and_then(|tabs| tabs.checked_add(*more)) == steps(file, *width, 0)
-                }
+                (is_all(quote, '\t') && is_all(file, ' '))
+                    && file.len().is_multiple_of(*width)
+                    && quote.len().checked_add_signed(*more) == Some(file.len() / width)
             }
             Self::Scaled(scale) => scale.width(quote.len()) == file.len(),
             Self::LostBlank => is_all(file, ' ') && file.strip_prefix(' ').unwrap_or(file) == quote,
@@ -271,16 +271,15 @@ impl Shift {
     }
 
     fn tabs(pairs: &[(&str, &str)]) -> Option<Self> {
-        let to_tabs = pairs
-            .iter()
-            .all(|(quote, file)| is_all(quote, ' ') && is_all(file, '\t'));
-        let to_spaces = pairs
-            .iter()
-            .all(|(quote, file)| is_all(quote, '\t') && is_all(file, ' '));
-        if !to_tabs && !to_spaces {
+        let are_all = |quote_blank, file_blank| {
+            (pairs.iter())
+                .all(|(quote, file)| is_all(quote, quote_blank) && is_all(file, file_blank))
+        };
+        let to_tabs = are_all(' ', '\t');
+        if !to_tabs && !are_all('\t', ' ') {
             return None;
         }
-        let pair = |&(quote, file): &(&str, &str)| {
+        let pair = |(quote, file): &(&str, &str)| {
             if to_tabs {
                 (quote.len(), file.len())
             } else {
@@ -298,18 +297,11 @@ impl Shift {
         if width < 2 {
             return None;
         }
-        let steps = isize::try_from(spaces / width).ok()?;
-        let tabs = isize::try_from(tabs).ok()?;
+        let more = tabs.cast_signed() - (spaces / width).cast_signed();
         let shift = if to_tabs {
-            Self::ToTabs {
-                width,
-                more: tabs - steps,
-            }
+            Self::ToTabs { width, more }
         } else {
-            Self::ToSpaces {
-                width,
-                more: steps - tabs,
-            }
+            Self::ToSpaces { width, more: -more }
         };
         (pairs.iter().all(|(quote, file)| shift.fits(quote, file))).then_some(shift)
     }
@@ -328,12 +320,12 @@ impl Shift {
                 None => Cow::Borrowed(body),
             },
             Self::ToTabs { width, more } if is_all(indentation, ' ') => {
-                let tabs = shifted(indentation.len() / width, *more);
+                let tabs = (indentation.len() / width).saturating_add_signed(*more);
                 let rest = " ".repeat(indentation.len() % width);
                 Cow::Owned(format!("{}{rest}{body}", "\t".repeat(tabs)))
             }
             Self::ToSpaces { width, more } if is_all(indentation, '\t') => {
-                let spaces = shifted(indentation.len(), *more) * width;
+                let spaces = indentation.len().saturating_add_signed(*more) * width;
                 Cow::Owned(format!("{}{body}", " ".repeat(spaces)))
             }
             Self::Scaled(scale) if is_all(indentation, ' ') => {
@@ -350,25 +342,8 @@ impl Shift {
     }
 }
 
-fn shifted(steps: usize, more: isize) -> usize {
-    steps.saturating_add_signed(more)
-}
-
 fn is_all(indentation: &str, character: char) -> bool {
     indentation.chars().all(|other| other == character)
-}
-
-fn count(indentation: &str) -> Option<isize> {
-    isize::try_from(indentation.len()).ok()
-}
-
-/// How many steps of this width an indentation of spaces is, if it is a whole number of them.
-fn steps(indentation: &str, width: usize, more: isize) -> Option<isize> {
-    if width == 0 || !indentation.len().is_multiple_of(width) {
-        return None;
-    }
-    let steps = isize::try_from(indentation.len() / width).ok()?;
-    steps.checked_add(more)
 }
 
 #[cfg(test)]
