@@ -65,7 +65,8 @@ fn push(blocks: &mut Vec<DiffBlock>, old: Range<usize>, new: Range<usize>) {
     }
 }
 
-fn common<'l>(
+/// How many of the first lines are equal.
+pub(super) fn common<'l>(
     old: impl Iterator<Item = &'l &'l str>,
     new: impl Iterator<Item = &'l &'l str>,
 ) -> usize {

@@ -12,8 +12,8 @@ use std::ops::Range;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-use super::align::DiffBlock;
-use super::ending::{self, LineEnding, LineEndings};
+use super::align::{DiffBlock, common};
+use super::ending::{self, LineEnding};
 use super::fold;
 use super::matcher::CodeLayout;
 use super::{Edited, LineChange};
@@ -124,13 +124,11 @@ impl<'a> Document<'a> {
 
     fn broken(text: &'a str, breaks: impl Iterator<Item = (usize, LineEnding)>) -> Self {
         let mut lines = Vec::with_capacity(text.len() / 32 + 1);
-        let mut endings = LineEndings::default();
         let mut start = 0;
         for (end, ending) in breaks.chain(std::iter::once((text.len(), LineEnding::Missing))) {
             if start == text.len() {
                 break;
             }
-            endings.count(ending);
             lines.push(DocumentLine {
                 text: Cow::Borrowed(&text[start..end]),
                 ending,
@@ -142,7 +140,7 @@ impl<'a> Document<'a> {
         Self {
             originals: lines.len(),
             is_changed: false,
-            dominant: endings.dominant(),
+            dominant: dominant(&lines),
             copies_endings: true,
             has_final_newline: lines
                 .last()
@@ -176,14 +174,13 @@ impl<'a> Document<'a> {
 
     /// Returns true if these lines stand at a line.
     pub(super) fn has_lines_at(&self, line: LineNumber, lines: &[&str]) -> bool {
-        (line.checked_sub(1).and_then(|at| self.lines.get(at..)))
-            .and_then(|below| below.get(..lines.len()))
-            .is_some_and(|below| {
-                below
-                    .iter()
-                    .zip(lines)
-                    .all(|(line, other)| line.text == *other)
-            })
+        let below = (line.checked_sub(1)).and_then(|at| self.lines.get(at..)?.get(..lines.len()));
+        below.is_some_and(|below| {
+            below
+                .iter()
+                .map(|line| &*line.text)
+                .eq(lines.iter().copied())
+        })
     }
 
     /// The line of the original that this one is, or that stood above it; 0 for the top.
@@ -417,6 +414,17 @@ impl<'a> Document<'a> {
     }
 }
 
+/// The most frequent ending; of those that are equally frequent, `\n` before `\r\n` before `\r`.
+fn dominant(lines: &[DocumentLine<'_>]) -> LineEnding {
+    let count = |ending: &LineEnding| lines.iter().filter(|line| line.ending == *ending).count();
+    // The last of those that are equal is the greatest.
+    let kinds = [LineEnding::Cr, LineEnding::CrLf, LineEnding::Lf];
+    kinds
+        .into_iter()
+        .max_by_key(count)
+        .unwrap_or(LineEnding::Lf)
+}
+
 /// Replaces stretches, which are given in ascending order and do not overlap.
 fn splice_items<T>(items: &mut Vec<T>, mut splices: Vec<(Range<usize>, Vec<T>)>) {
     if splices.len() == 1
@@ -452,10 +460,8 @@ fn line_splice<'a>(
     let whole = [&flat[start..range.start], new, &flat[range.end..end]].concat();
     let old: Vec<&str> = flat[start..end].split_terminator('\n').collect();
     let new: Vec<&str> = whole.split_terminator('\n').collect();
-    let prefix = old.iter().zip(&new).take_while(|(old, new)| old == new);
-    let prefix = prefix.count();
-    let ends = old[prefix..].iter().rev().zip(new[prefix..].iter().rev());
-    let suffix = ends.take_while(|(old, new)| old == new).count();
+    let prefix = common(old.iter(), new.iter());
+    let suffix = common(old[prefix..].iter().rev(), new[prefix..].iter().rev());
     LineSplice {
         above: above + prefix,
         removed: old.len() - prefix - suffix,

@@ -26,8 +26,6 @@ impl LineEnding {
     }
 }
 
-const ENDINGS: [LineEnding; 3] = [LineEnding::Lf, LineEnding::CrLf, LineEnding::Cr];
-
 /// Where each line ends and how; a lone `\r` is an ordinary character.
 pub(super) fn breaks(text: &str) -> impl Iterator<Item = (usize, LineEnding)> {
     let bytes = text.as_bytes();
@@ -46,27 +44,6 @@ pub(super) fn breaks_with_lone_returns(text: &str) -> impl Iterator<Item = (usiz
 pub(super) fn has_lone_return(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
-}
-
-/// How many lines end in each way.
-#[derive(Debug, Default)]
-pub(super) struct LineEndings {
-    counts: [usize; ENDINGS.len()],
-}
-
-impl LineEndings {
-    pub(super) fn count(&mut self, ending: LineEnding) {
-        if let Some(kind) = ENDINGS.iter().position(|&other| other == ending) {
-            self.counts[kind] += 1;
-        }
-    }
-
-    /// The most frequent ending; the first of those that are equally frequent.
-    pub(super) fn dominant(&self) -> LineEnding {
-        let most = self.counts.iter().max();
-        let kind = self.counts.iter().position(|count| Some(count) == most);
-        kind.map_or(LineEnding::Lf, |kind| ENDINGS[kind])
-    }
 }
 
 /// Where the line before a break ends, and how.
