@@ -53,30 +53,24 @@ pub struct Replaced {
 /// A lone `\r` ends a line where nothing else does, or where more edits can be applied that way.
 pub fn replace(text: &str, edits: &[Replacement]) -> Replaced {
     let returns_end_lines = !text.contains('\n') && text.contains('\r');
-    let first = if returns_end_lines {
-        replace_with_lone_returns(text, edits)
-    } else {
-        replace_in([text; 2].map(Document::new), edits)
+    let replace_as = |returns_end_lines: bool| {
+        if !returns_end_lines {
+            return replace_in([text; 2].map(Document::new), edits);
+        }
+        let mut replaced = replace_in([text; 2].map(Document::with_lone_returns), edits);
+        replaced.edited.changes = changes(text, &replaced.edited.text);
+        replaced
     };
+    let first = replace_as(returns_end_lines);
     if first.refusals.is_empty() || !has_lone_return(text) {
         return first;
     }
-    let second = if returns_end_lines {
-        replace_in([text; 2].map(Document::new), edits)
-    } else {
-        replace_with_lone_returns(text, edits)
-    };
+    let second = replace_as(!returns_end_lines);
     if second.refusals.len() < first.refusals.len() {
         second
     } else {
         first
     }
-}
-
-fn replace_with_lone_returns(text: &str, edits: &[Replacement]) -> Replaced {
-    let mut replaced = replace_in([text; 2].map(Document::with_lone_returns), edits);
-    replaced.edited.changes = changes(text, &replaced.edited.text);
-    replaced
 }
 
 /// Applies the replacements to the first of two documents; the second one stays as it is.
@@ -194,11 +188,8 @@ fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level,
         return Err(Refusal::new("the SEARCH text is empty and the file is not")
             .with_hint("quote the lines to replace"));
     }
-    let lines = lines_of(&edit.replace)
-        .into_iter()
-        .map(Cow::Borrowed)
-        .collect();
-    document.splice(0, 0, lines);
+    let lines = lines_of(&edit.replace).into_iter().map(Cow::Borrowed);
+    document.splice(0, 0, lines.collect());
     document.set_final_newline(edit.replace.ends_with('\n') || edit.pattern == Pattern::Lines);
     Ok(Level::Exact)
 }
