@@ -75,22 +75,16 @@ impl<'a> QuotedPassage<'a> {
 
     /// The lines at which the passage begins, at the strictest level at which it is found.
     fn find(&self, document: &Document<'_>) -> Option<LineMatches> {
-        let as_lines = || {
-            let loosest = self.loosest();
-            matcher::find(document, &self.search, loosest)
-        };
-        if self.edit.pattern == Pattern::Lines {
-            return as_lines();
+        if self.edit.pattern != Pattern::Lines {
+            let found = document.find_text(&normalized(&self.edit.search));
+            if !found.is_empty() {
+                return Some(LineMatches {
+                    level: Level::Exact,
+                    starts: document.lines_at(found.into_iter()),
+                });
+            }
         }
-        let found = document.find_text(&normalized(&self.edit.search));
-        let starts = document.lines_at(found.into_iter());
-        if starts.is_empty() {
-            return as_lines();
-        }
-        Some(LineMatches {
-            level: Level::Exact,
-            starts,
-        })
+        matcher::find(document, &self.search, self.loosest())
     }
 
     /// Looks for a string, if it is not made of whole lines.
@@ -176,11 +170,11 @@ impl<'a> QuotedPassage<'a> {
     /// The change of indentation between the quote and the lines that begin at `start`, if it is one
     /// for all of them; where indentation has a meaning, for all that are statements of their own.
     fn shift(&self, document: &Document<'_>, start: LineNumber) -> Option<Shift> {
-        matcher::shift(document, start, &self.search).or_else(|| {
-            (matcher::is_indentation_meaningful(document, &self.new))
-                .then(|| matcher::statement_shift(document, start, &self.search))
-                .flatten()
-        })
+        let shift = matcher::shift(document, start, &self.search);
+        if shift.is_some() || !matcher::is_indentation_meaningful(document, &self.new) {
+            return shift;
+        }
+        matcher::statement_shift(document, start, &self.search)
     }
 
     /// True if the new text has lines that the quote does not have.
@@ -296,16 +290,11 @@ impl<'a> QuotedPassage<'a> {
         let new = &new[..new.len() - below];
         let bare = &new[blank_lines(new.iter())..];
         let bare = &bare[..bare.len() - blank_lines(bare.iter().rev())];
-        (bare != search).then(|| self.piece(search, new))
-    }
-
-    /// A quote of other lines that belongs to the same edit.
-    pub(super) fn piece(&self, search: &[&'a str], new: &[&'a str]) -> Self {
-        Self {
+        (bare != search).then(|| Self {
             search: search.to_vec(),
             new: new.to_vec(),
             edit: self.edit,
-        }
+        })
     }
 
     /// Looks for the text as it is after undoing one layer of backslash escapes.

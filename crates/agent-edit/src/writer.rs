@@ -13,7 +13,7 @@ use agent_protocol::Level;
 /// Turns a line of the reply into one of the file.
 #[derive(Debug)]
 pub(super) struct LineWriter {
-    shift: Option<Shift>,
+    shift: Shift,
     fancy: Vec<char>,
     drops_returns: bool,
 }
@@ -29,9 +29,9 @@ impl LineWriter {
     ) -> Self {
         let file = || document.lines_from(start).take(quoted.len());
         let shift = match shift {
-            Some(Shift::Deeper(_)) if is_indented_like(new, file()) => Some(Shift::None),
-            Some(Shift::Scaled(scale)) if scale.is_of_file(quoted, new) => Some(Shift::None),
-            shift => shift,
+            Some(Shift::Deeper(_)) if is_indented_like(new, file()) => Shift::None,
+            Some(Shift::Scaled(scale)) if scale.is_of_file(quoted, new) => Shift::None,
+            shift => shift.unwrap_or(Shift::None),
         };
         let fancy = if level >= Level::Whitespace {
             let mut lines = quoted.to_vec();
@@ -58,16 +58,11 @@ impl LineWriter {
             Some(line) if self.drops_returns => line,
             _ => line,
         };
-        let plain = if self.fancy.is_empty() {
-            Cow::Borrowed(line)
-        } else {
-            Cow::Owned(fold::without(line, &self.fancy))
-        };
-        match (&self.shift, plain) {
-            (None, plain) => plain,
-            (Some(shift), Cow::Borrowed(line)) => shift.apply(line),
-            (Some(shift), Cow::Owned(line)) => Cow::Owned(shift.apply(&line).into_owned()),
+        if self.fancy.is_empty() {
+            return self.shift.apply(line);
         }
+        let plain = fold::without(line, &self.fancy);
+        Cow::Owned(self.shift.apply(&plain).into_owned())
     }
 }
 
