@@ -165,8 +165,7 @@ fn apply<'a>(
         return Ok(Level::AlreadyApplied);
     }
     if let Some(whole) = unwrap::unwrapped(document, &quote.search, &quote.new)? {
-        let lines = whole.lines.into_iter().map(Cow::Owned).collect();
-        document.splice(whole.start - 1, whole.removed, lines);
+        document.splice_all(vec![whole]);
         return Ok(Level::Whitespace);
     }
     if let Some(dots) = quote.search.iter().find(|line| guard::is_elision(line)) {

@@ -5,9 +5,10 @@
 //! wrapped as well, and nobody can tell, so then the edit is refused. The same holds for a new text
 //! that takes the place of a file or a range of lines.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::document::{Document, LineNumber};
+use super::document::{Document, LineSplice};
 use super::fold::is_blank;
 use super::{Refusal, refuse};
 
@@ -26,26 +27,20 @@ struct WrappedLine<'t> {
     whole: String,
 }
 
-/// Whole lines in the place of a passage that was wrapped.
-pub(super) struct Unwrapped {
-    /// First line of the passage.
-    pub(super) start: LineNumber,
-    pub(super) removed: usize,
-    pub(super) lines: Vec<String>,
-}
-
-/// The place of a search text that was wrapped, and its new text; nothing if it was not.
-pub(super) fn unwrapped(
+/// Whole lines in the place of a search text that was wrapped; nothing if it was not.
+pub(super) fn unwrapped<'a>(
     document: &Document<'_>,
     search: &[&str],
-    new: &[&str],
-) -> Result<Option<Unwrapped>, Refusal> {
+    new: &[&'a str],
+) -> Result<Option<LineSplice<'a>>, Refusal> {
     let width = search.iter().map(|line| line.chars().count()).max();
-    let Some(width) = width.filter(|width| *width >= NARROWEST && search.len() > 1) else {
+    let is_wrapped =
+        |width: &usize| *width >= NARROWEST && search.len() > 1 && !is_blank(search[0]);
+    let Some(width) = width.filter(is_wrapped) else {
         return Ok(None);
     };
-    let starts = (1..=document.len()).filter(|&start| begins(document.text(start), search[0]));
-    let mut places = starts.filter_map(|start| Some((start, wrapped_at(document, start, search)?)));
+    let mut places = (1..=document.len())
+        .filter_map(|start| Some((start, wrapped_at(document, start, search)?)));
     let (Some((start, lines)), None) = (places.next(), places.next()) else {
         return Ok(None);
     };
@@ -54,11 +49,15 @@ pub(super) fn unwrapped(
     while at < new.len() {
         let rest = &new[at..];
         let repeated = lines.iter().find(|line| {
-            let parts = rest.iter().zip(line.parts);
-            rest.len() >= line.parts.len() && parts.clone().all(|(one, other)| same(one, other))
+            let mut parts = rest.iter().zip(line.parts);
+            rest.len() >= line.parts.len() && parts.all(|(one, other)| same(one, other))
         });
-        whole.push(repeated.map_or_else(|| new[at].to_owned(), |line| line.whole.clone()));
-        at += repeated.map_or(1, |line| line.parts.len());
+        let (line, parts) = match repeated {
+            Some(line) => (Cow::Owned(line.whole.clone()), line.parts.len()),
+            None => (Cow::Borrowed(new[at]), 1),
+        };
+        whole.push(line);
+        at += parts;
         let goes_on = |next: &&str| {
             let is_margin = next.starts_with(|c: char| !c.is_whitespace());
             repeated.is_none() || (is_margin && !search.iter().any(|line| same(line, next)))
@@ -71,15 +70,11 @@ pub(super) fn unwrapped(
             )));
         }
     }
-    Ok(Some(Unwrapped {
-        start,
+    Ok(Some(LineSplice {
+        above: start - 1,
         removed: lines.len(),
         lines: whole,
     }))
-}
-
-fn begins(line: &str, part: &str) -> bool {
-    !is_blank(part) && line.starts_with(part.trim_end())
 }
 
 fn same(one: &str, other: &str) -> bool {
