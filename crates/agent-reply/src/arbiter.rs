@@ -38,13 +38,14 @@ use crate::candidate::{
 use crate::carried_out::{CarriedOut, ShownWork};
 use crate::code_fence::{self, Fence};
 use crate::example;
+use crate::file_name;
 use crate::invented;
 use crate::known_name;
 use crate::quoted_file::QuotedFiles;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::shown_edit;
-use crate::trim::is_blank;
-use crate::undone::{self, UndoneWork};
+use crate::trim::{filled_above, is_blank};
+use crate::undone::{self, LastFound, UndoneWork};
 use crate::whole_file;
 use crate::{
     Issue, Reply, TruncatedReply, WorkspaceFileReader, has_body, has_effects, line_index,
@@ -626,12 +627,16 @@ impl ReplyLedger {
         let done = CarriedOut::by(&steps);
         let told = self.reply.issues.iter().map(|issue| issue.line);
         let told: Vec<u32> = told.chain(self.quoted.iter().map(|it| it.0)).collect();
+        let LastFound {
+            work: undone,
+            unused,
+        } = undone::find(all, &self.blocks);
         for UndoneWork {
             lines,
             work,
             trouble,
             fence,
-        } in undone::find(all, &self.blocks)
+        } in undone
         {
             let first = line_number(lines.start);
             let last = line_number(lines.end);
@@ -651,6 +656,29 @@ impl ReplyLedger {
             }
         }
         self.reply.steps = steps;
+        self.note_unused(all, &unused);
+    }
+
+    /// Notes the code blocks that come to nothing, in a reply that nothing divides into an answer and
+    /// the words around it.
+    ///
+    /// They are mostly meant for the person. Whoever knows better, because `configure` is a file and no
+    /// heading, gets to know it.
+    fn note_unused(&mut self, lines: &[&str], unused: &[usize]) {
+        const MOST: usize = 5;
+        if self.reply.end.is_some() || !self.reply.steps.iter().any(|it| has_body(&it.command)) {
+            return;
+        }
+        for fence in unused.iter().take(MOST) {
+            let heading = filled_above(lines, *fence).and_then(file_name::word);
+            let what = match heading {
+                Some(heading) => format!("left out the code block under `{heading}`"),
+                None => format!("left out the code block on line {}", line_number(*fence)),
+            };
+            self.repaired(&what, 1, true);
+        }
+        let more = unused.len().saturating_sub(MOST);
+        self.repaired("left out further code blocks", more, true);
     }
 
     /// Leaves out a block that quotes a file.

@@ -42,8 +42,17 @@ pub(super) struct UndoneWork {
     pub(super) fence: Option<usize>,
 }
 
+/// What the last look at a reply finds.
+#[derive(Default)]
+pub(super) struct LastFound {
+    pub(super) work: Vec<UndoneWork>,
+    /// The first lines of code blocks that show no work and are not for a shell: anything, from an
+    /// output to a file whose name looks like a heading.
+    pub(super) unused: Vec<usize>,
+}
+
 /// The work in lines that are in none of the blocks.
-pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<UndoneWork> {
+pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> LastFound {
     let mut look = LastLook {
         lines,
         is_taken: code_fence::in_blocks(lines.len(), blocks),
@@ -51,9 +60,13 @@ pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<UndoneWork> {
         values: 0,
         searched: None,
         found: Vec::new(),
+        unused: Vec::new(),
     };
     look.walk();
-    look.found
+    LastFound {
+        work: look.found,
+        unused: look.unused,
+    }
 }
 
 struct LastLook<'a> {
@@ -64,6 +77,7 @@ struct LastLook<'a> {
     /// The code block above, if its label calls it the text to look for.
     searched: Option<usize>,
     found: Vec<UndoneWork>,
+    unused: Vec<usize>,
 }
 
 /// Where a line stands.
@@ -132,6 +146,11 @@ impl<'a> LastLook<'a> {
         }
         if self.found.len() == told {
             self.file(at, at + 1..end, fence);
+        }
+        let is_script = || self.lines[first].starts_with("#!");
+        let is_for_person = || !whole_file::is_taken(fence.language(), "") && !is_script();
+        if self.found.len() == told && first < end && !is_for_person() {
+            self.unused.push(at);
         }
         end + 1
     }
