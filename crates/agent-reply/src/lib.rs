@@ -16,7 +16,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, Edit, EndMark, RelPath, Step};
+
 pub use agent_protocol::{Issue, Repair, TruncatedReply};
+use repair::WrapVerdict;
 
 mod arbiter;
 mod candidate;
@@ -133,18 +135,36 @@ fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
         lines = trim::lines(&text);
         done.push(what);
     }
-    if let Some(width) = repair::wrapped_width(&lines, repair::has_wrapped_tags(&done)) {
-        return wrapped(&text, width);
-    }
     let _names = known_name::look_up(file, &lines);
-    let reply = read_repaired(file, &text, lines, &done);
-    // An edit that shows it can be unwrapped by itself, but not what else the reply has.
-    if (reply.steps.iter()).any(|step| quotes_wrapped_lines(&step.command, file))
-        && let Some(width) = repair::wrapped_width(&trim::lines(&text), true)
-    {
-        return wrapped(&text, width);
+    let mut reply = read_repaired(file, &text, lines, &done);
+    let mut steps = reply.steps.iter();
+    let is_proved = repair::has_wrapped_tags(&done)
+        || steps.any(|step| quotes_wrapped_lines(&step.command, file));
+    match repair::judge_texts(&trim::lines(&text), &reply, is_proved) {
+        WrapVerdict::Wrapped(width) => return wrapped(&text, width),
+        WrapVerdict::Doubtful { line, command } => {
+            let later = |issue: &Issue| issue.line <= command;
+            let at = reply.issues.partition_point(later);
+            reply.issues.insert(at, may_be_wrapped(&line, command));
+        }
+        WrapVerdict::Sound => {}
     }
     reply
+}
+
+/// Asks about a line that may be the rest of the one above it.
+fn may_be_wrapped(line: &str, command: u32) -> Issue {
+    let shown: String = trim::trim(line).chars().take(60).collect();
+    Issue {
+        line: command,
+        number: None,
+        command: None,
+        message: format!(
+            "`{shown}` may be the rest of the line above it, if the reply was wrapped"
+        ),
+        hint: "If it is, send it again, and let it be copied with the chat's own copy button."
+            .to_owned(),
+    }
 }
 
 /// Returns true if the file of an edit shows that what it looks for was wrapped.

@@ -31,7 +31,7 @@ pub(super) use gutter::{
 };
 pub(super) use paste::without_copies;
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
-pub(super) use wrapped::{breaks_line_of, width as wrapped_width};
+pub(super) use wrapped::{WrapVerdict, breaks_line_of, judge_texts};
 
 /// A repair of the whole text.
 #[derive(Debug, PartialEq, Eq)]

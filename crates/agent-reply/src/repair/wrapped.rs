@@ -1,23 +1,30 @@
 //! A reply that a terminal or an editor wrapped at a column.
 //!
-//! A tag that continues on the next line shows it, and is put together. In a body nobody can tell where
-//! a line continued, so a reply with a wrapped body is refused as a whole. Lines show it that end where
-//! the next word did not fit, and continue at the margin: code continues deeper than it began. One such
-//! line is enough if it reaches the edge and leaves a bracket or a quote open, if it ends near the edge
-//! within a string of code, or if it ends near a width that people set and within a statement. If the
-//! prose of the reply was wrapped too, less is enough, and still less if a tag was. In JSON, line ends
-//! within strings that also have `\n` show it, if they are at the edge; elsewhere so do blanks at the
-//! ends of lines, if all of them are there.
+//! A tag that continues on the next line shows it, and is put together. In a text nobody can tell where
+//! a line continued, so a reply with a wrapped text is refused as a whole. The texts are those of the
+//! commands that were read, in whatever format they came. These show it:
+//!
+//! - a line that ends where the next word did not fit and goes on at the margin, where code would be
+//!   deeper: one is enough if it ends within a bracket, a string or a statement (`WrapEdge::judge`), or
+//!   if the format has no such line (`line_grammar`); less, if the words of the reply were wrapped too,
+//!   and still less if a tag or a SEARCH text was;
+//! - several lines that all reach the edge, or whose rests go on although there was room: no author of a
+//!   document writes so;
+//! - blanks at the ends of lines, if all of them stand where the next word did not fit;
+//! - in JSON, line ends at the edge within strings that also have `\n`.
+//!
+//! A single line that shows nothing but might be a rest is asked about.
 
 use std::collections::HashSet;
 
+use agent_protocol::{Command, Edit, FileChange};
+
 use super::line_grammar::LineGrammar;
 use super::{Done, Mended, RepairedLines};
-use crate::code_fence::Fence;
+use crate::Reply;
 use crate::line::has_word;
 use crate::tags::{self, FileContent, Kind, Name};
-use crate::trim::{filled_above, trim, trim_end};
-use crate::{file_name, search_replace, tools};
+use crate::trim::{trim, trim_end};
 
 /// Widths that people set, the narrowest first.
 const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
@@ -33,7 +40,7 @@ const RAGGED: usize = 20;
 
 /// Words with which something of its own begins at the margin.
 const BEGINNINGS: &str = "\
-    abstract async class const def done echo else end enum esac export extern fi final fn for from func \
+    abstract async class const def do done echo else end endif enum esac export extern fi final fn for from func \
     function if impl import interface let macro_rules! mod module namespace package private protected \
     pub public return static struct trait try type typedef union unsafe use var where while with";
 
@@ -88,92 +95,248 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
     is_open.then_some(tag)
 }
 
-/// The column at which the bodies of a reply were wrapped, if they were. `is_proved` is true if a tag or
-/// an edit of it shows that something was.
-pub(crate) fn width(lines: &[&str], is_proved: bool) -> Option<usize> {
+/// What the texts of a reply show about wrapping.
+pub(crate) enum WrapVerdict {
+    Sound,
+    /// A line that may be the rest of the one above it, and the line of its command in the reply.
+    Doubtful {
+        line: String,
+        command: u32,
+    },
+    /// All of them were wrapped at this column.
+    Wrapped(usize),
+}
+
+/// Judges if the texts of a reply were wrapped. `lines` are all of it; `is_proved` is true if a tag or an
+/// edit shows that something was.
+pub(crate) fn judge_texts(lines: &[&str], reply: &Reply, is_proved: bool) -> WrapVerdict {
     let width = longest(lines, is_proved);
     let edge = WrapEdge::new(width);
-    let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
-    let (mut part, mut is_prose) = (BodyPart::Outside, false);
-    let (mut grammar, mut path) = (None, None);
-    let mut searched = HashSet::new();
-    let mut blank_ends = BlankEnds::default();
-    let (mut above, mut is_tag_above) = ("", false);
-    for (at, &line) in lines.iter().enumerate() {
-        const MARKS: &[u8] = b"[<>+-=`@*dF";
-        let first = line.as_bytes().first();
-        let part_above = part;
-        if let BodyPart::Element(name) | BodyPart::OldElement(name) = part {
-            if is_closed(line, name) {
-                (part, is_prose, grammar, path) = (BodyPart::Outside, false, None, None);
+    let mut signs = WrapSigns::default();
+    for text in new_texts(reply) {
+        signs.read(&text, &edge, is_proved);
+    }
+    let prose: Vec<&str> = reply.prose.lines().collect();
+    for pair in prose.windows(2) {
+        signs.prose += usize::from(edge.breaks_prose(pair[0], pair[1]));
+    }
+    for pair in lines.windows(2) {
+        signs.blank_ends.note(pair[0], pair[1], &edge);
+    }
+    if signs.show_wrapping(width, is_proved)
+        || breaks_added_lines(lines, &edge)
+        || is_json_wrapped(lines, width)
+    {
+        return WrapVerdict::Wrapped(edge.named);
+    }
+    match signs.doubtful {
+        Some((line, command)) => WrapVerdict::Doubtful {
+            line: line.to_owned(),
+            command,
+        },
+        None => WrapVerdict::Sound,
+    }
+}
+
+/// A text that becomes part of a file as it stands, or a script that is run.
+struct NewText<'r> {
+    lines: Vec<&'r str>,
+    /// Lines that the file has already, as the reply quotes them: the file tells if they were wrapped.
+    quoted: HashSet<&'r str>,
+    grammar: Option<LineGrammar>,
+    is_prose: bool,
+    /// It has a record on each line, which begins like no other and may be of any length.
+    is_table: bool,
+    /// Whoever writes the file finds its syntax errors.
+    is_checked: bool,
+    /// The line of its command in the reply.
+    command: u32,
+}
+
+/// The new texts of a reply.
+fn new_texts(reply: &Reply) -> Vec<NewText<'_>> {
+    let mut texts = Vec::new();
+    for step in &reply.steps {
+        let mut add = |path, text, quoted| texts.push(NewText::new(path, text, quoted, step.line));
+        match &step.command {
+            Command::CreateFile { path, content, .. } => add(path.as_str(), content, ""),
+            Command::InsertText { path, text, .. }
+            | Command::EditFile {
+                path,
+                edit: Edit::Lines { text, .. },
+            } => add(path.as_str(), text, ""),
+            Command::EditFile {
+                path,
+                edit: Edit::Replace { edits },
+            } => {
+                for edit in edits {
+                    add(path.as_str(), &edit.replace, &edit.search);
+                }
             }
-        } else if first.is_some_and(|first| MARKS.contains(first)) {
-            if first == Some(&b'<') {
-                path = path_in_element(line, lines.get(at + 1), above).or(path);
+            Command::ApplyPatch { changes } => {
+                for change in changes {
+                    if let FileChange::Add { path, content, .. } = change {
+                        add(path.as_str(), content, "");
+                    }
+                }
             }
-            let is_code = || filled_above(lines, at).is_some_and(names_code);
-            let before = part;
-            part = part.after(line, above, is_code);
-            if part != before && part != BodyPart::Hunk {
-                grammar = grammar_of(line).or_else(|| {
-                    let above = filled_above(lines, at).filter(|_| before == BodyPart::Outside);
-                    above.map_or(grammar, |above| LineGrammar::of(file_name::alone(above)?))
-                });
-            }
-            is_prose = if line.starts_with('[') && line.contains(" path=\"") {
-                is_tag_of_prose(line)
-            } else {
-                is_prose && part == BodyPart::New
-            };
-            if matches!(part, BodyPart::Element(_)) {
-                grammar = path.and_then(LineGrammar::of);
-                is_prose = path.is_none_or(|path| FileContent::of(path) == FileContent::Prose);
-            }
+            Command::RunCommand { script, .. } => add("script.sh", script, ""),
+            _ => {}
         }
-        if grammar.is_some_and(|grammar: LineGrammar| grammar.ends_with(above)) {
-            is_prose |= grammar == Some(LineGrammar::Settings);
-            grammar = None;
+    }
+    texts
+}
+
+impl<'r> NewText<'r> {
+    fn new(path: &str, text: &'r str, quoted: &'r str, command: u32) -> Self {
+        const TABLES: &str = "csv tsv";
+        const CHECKED: &str = "cjs cts go java js json jsx mjs mts py pyi pyw rs ts tsx yaml yml";
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let is_long = |line: &&str| line.len() >= NARROWEST;
+        Self {
+            lines: text.lines().collect(),
+            quoted: quoted.lines().filter(is_long).collect(),
+            grammar: LineGrammar::of(path),
+            is_prose: FileContent::of(path) == FileContent::Prose,
+            is_table: has_word(TABLES, extension),
+            is_checked: has_word(CHECKED, extension),
+            command,
         }
-        let is_body = part.is_new_text() && !searched.contains(above) && !is_tag_above;
-        blank_ends.note(above, line, &edge, is_body);
-        let is_long = above.len() >= NARROWEST || above.ends_with(" =");
-        match part {
-            BodyPart::Searched | BodyPart::OldElement(_) if line.len() >= NARROWEST => {
-                searched.insert(line);
+    }
+
+    /// The words with which lines at the margin begin that go on with no other.
+    fn starts(&self, edge: &WrapEdge) -> HashSet<&'r str> {
+        let above = std::iter::once("").chain(self.lines.iter().copied());
+        let pairs = above.zip(self.lines.iter().copied());
+        pairs
+            .filter(|(above, line)| is_margin(line) && !edge.breaks(above, line))
+            .map(|(_, line)| first_word(line))
+            .collect()
+    }
+}
+
+/// The signs that the texts of a reply were wrapped.
+#[derive(Default)]
+struct WrapSigns<'r> {
+    certain: usize,
+    likely: usize,
+    possible: usize,
+    /// Words around the commands that go on where the next one did not fit.
+    prose: usize,
+    blank_ends: BlankEnds,
+    /// A line of a text ends in a blank where the next word did not fit.
+    ends_in_blank: bool,
+    /// Lines that reach a usual edge and go on at the margin.
+    full: usize,
+    /// Shorter ones that go on there, because the next word did not fit.
+    ragged: usize,
+    /// Lines that go on there, because the next word did not fit at a usual width.
+    breaks: usize,
+    /// Rests of such lines that go on in the next line, although there was room: no author writes so.
+    remnants: usize,
+    /// The first line that may be a rest, and the line of its command.
+    doubtful: Option<(&'r str, u32)>,
+}
+
+impl<'r> WrapSigns<'r> {
+    fn read(&mut self, text: &NewText<'r>, edge: &WrapEdge, is_proved: bool) {
+        let (mut grammar, mut is_prose) = (text.grammar, text.is_prose);
+        let starts = text.starts(edge);
+        let mut above = "";
+        for (at, &line) in text.lines.iter().enumerate() {
+            if grammar.is_some_and(|grammar| grammar.ends_with(above)) {
+                is_prose |= grammar == Some(LineGrammar::Settings);
+                grammar = None;
             }
-            BodyPart::Hunk if has_mark(line) => {}
-            _ if is_body
-                && edge.breaks(above, line)
-                && (is_proved || grammar.is_some_and(|grammar| grammar.is_rest(above, line))) =>
-            {
-                certain += 1;
+            if text.quoted.contains(above) {
+                above = line;
+                continue;
             }
-            _ if grammar.is_some_and(|grammar| grammar.begins(line)) => {}
-            _ if is_long && (is_body || (part == BodyPart::Hunk && !searched.contains(above))) => {
-                let below = lines.get(at + 1).copied().unwrap_or_default();
+            let below = text.lines.get(at + 1).copied().unwrap_or_default();
+            let begins = grammar.is_some_and(|grammar| grammar.begins(line));
+            let is_rest = || grammar.is_some_and(|grammar| grammar.is_rest(above, line));
+            let is_long = above.len() >= NARROWEST || above.ends_with(" =");
+            let is_broken = edge.breaks(above, line);
+            self.ends_in_blank |= edge.is_broken_behind_blank(above, line) == Some(true);
+            if !text.is_table && is_margin(line) && !begins_anew(above, line) {
+                self.full += usize::from(edge.is_full(above));
+                self.ragged += usize::from(edge.is_ragged(above, line));
+            }
+            if is_broken && !text.is_table && !begins_anew(above, line) {
+                self.breaks += 1;
+                self.remnants += usize::from(edge.is_remnant(line, below));
+                let is_known = begins || is_prose || text.is_checked || above.ends_with('\\');
+                let is_strange = || !starts.contains(first_word(line)) && !begins_statement(line);
+                if is_long && !is_known && goes_on_at_margin(line) && is_strange() {
+                    self.doubtful.get_or_insert((line, text.command));
+                }
+            }
+            if is_broken && (is_proved || is_rest()) {
+                self.certain += 1;
+            } else if is_long && !begins {
                 match edge.judge(above, line, below) {
                     WrapSign::Nothing => {}
                     // Who writes a document wraps it too.
-                    _ if is_prose => possible += 1,
-                    WrapSign::Certain => certain += 1,
-                    WrapSign::Likely => likely += 1,
-                    WrapSign::Possible => possible += 1,
+                    _ if is_prose => self.possible += 1,
+                    WrapSign::Certain => self.certain += 1,
+                    WrapSign::Likely => self.likely += 1,
+                    WrapSign::Possible => self.possible += 1,
                 }
             }
-            BodyPart::Outside if is_long => prose += usize::from(edge.breaks_prose(above, line)),
-            _ => {}
+            above = line;
         }
-        // The text in an element begins on the line of its tag.
-        is_tag_above = is_like_tag(line) || (part != part_above && part.is_element());
+    }
+
+    fn show_wrapping(&self, width: usize, is_proved: bool) -> bool {
+        // Whoever wraps the words of a reply wraps its bodies with them.
+        self.certain > usize::from(width > WIDEST)
+            || self.likely > 1
+            || (self.likely + self.possible > 0 && (is_proved || self.prose > 1))
+            || (self.ends_in_blank && self.blank_ends.show_wrapping())
+            || (self.full > 1 && self.ragged == 0)
+            || (self.remnants > 1 && self.remnants * 2 > self.breaks)
+    }
+}
+
+/// Returns true if a line at the margin is an assignment, a section or the head of a block.
+fn begins_statement(line: &str) -> bool {
+    let mut words = line.split_whitespace().take(2);
+    line.starts_with('[') || trim_end(line).ends_with('{') || words.any(|word| word.contains('='))
+}
+
+/// The word or the mark with which a line begins.
+fn first_word(line: &str) -> &str {
+    let text = trim(line);
+    let behind = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    match text.len() - behind.len() {
+        0 => &text[..text.chars().next().map_or(0, char::len_utf8)],
+        length => &text[..length],
+    }
+}
+
+/// Returns true if a hunk of a patch has a line without a mark that goes on with an added one.
+fn breaks_added_lines(lines: &[&str], edge: &WrapEdge) -> bool {
+    let mut is_hunk = false;
+    let mut above = "";
+    for (at, line) in lines.iter().enumerate() {
+        let begins = |starts: &[&str]| starts.iter().any(|it| line.starts_with(it));
+        if begins(&["@@", "*** Update File:", "*** Add File:"]) {
+            is_hunk = true;
+        } else if begins(&["diff ", "From ", "-- ", "***", "[", "`", "<"]) {
+            is_hunk = false;
+        }
+        let below = lines.get(at + 1).copied().unwrap_or_default();
+        if is_hunk
+            && above.len() >= NARROWEST
+            && above.starts_with('+')
+            && !has_mark(line)
+            && edge.judge(above, line, below) == WrapSign::Certain
+        {
+            return true;
+        }
         above = line;
     }
-    // Whoever wraps the words of a reply wraps its bodies with them.
-    let is_wrapped = certain > usize::from(width > WIDEST)
-        || likely > 1
-        || (likely + possible > 0 && (is_proved || prose > 1))
-        || blank_ends.show_wrapping()
-        || is_json_wrapped(lines, width);
-    is_wrapped.then_some(edge.named)
+    false
 }
 
 /// Returns true if a text to look for has a line of the file in two, the second part at the margin, as
@@ -281,6 +444,28 @@ impl WrapEdge {
         is_margin(line) && columns(above) + 1 + next > self.usual
     }
 
+    /// Returns true if a line reaches the edge, and people set that width.
+    fn is_full(&self, line: &str) -> bool {
+        WIDTHS.contains(&self.width) && columns(line) == self.width
+    }
+
+    /// Returns true if a line is shorter than the edge because the next word did not fit.
+    fn is_ragged(&self, above: &str, line: &str) -> bool {
+        let next = line.split_whitespace().next().map_or(0, str::len);
+        columns(above) < self.width && columns(above) + 1 + next > self.width
+    }
+
+    /// Returns true if a line that goes on with another one has room for the word below it.
+    fn is_remnant(&self, line: &str, below: &str) -> bool {
+        let next = below.split_whitespace().next().map_or(0, str::len);
+        let is_ended =
+            trim_end(line).ends_with(['.', ':', ';', '!', '?', ',', ')', '}', ']', '>', '|']);
+        is_margin(below)
+            && below.starts_with(|c: char| c.is_alphanumeric())
+            && !is_ended
+            && columns(line) + 1 + next + RAGGED <= self.usual
+    }
+
     /// Judges if a line goes on on the one below it.
     fn judge(&self, above: &str, line: &str, below: &str) -> WrapSign {
         // A backslash continues the line on purpose.
@@ -331,6 +516,16 @@ impl WrapEdge {
         } else {
             WrapSign::Nothing
         }
+    }
+
+    /// Tells if a line that ends with a blank does so because the next word did not fit.
+    fn is_broken_behind_blank(&self, above: &str, line: &str) -> Option<bool> {
+        if !above.ends_with(' ') || above.ends_with("  ") || trim(above).is_empty() {
+            return None;
+        }
+        let next = line.split(' ').next().unwrap_or_default();
+        let needed = columns(above) + columns(next) + usize::from(next.len() < line.len());
+        Some(!next.is_empty() && needed > self.usual)
     }
 
     /// Returns true if words outside of a body go on where the next one did not fit.
@@ -574,106 +769,27 @@ fn without_tokens(line: &str) -> &str {
     rest
 }
 
-/// The lines that end with a blank, as `fold -s` leaves it behind the last word of a line.
+/// The lines of a reply that end with a blank, as `fold -s` leaves it behind the last word of a line.
 #[derive(Default)]
 struct BlankEnds {
-    /// Where the next word did not fit, in a body.
-    in_body: usize,
-    /// Where the next word did not fit, elsewhere.
-    outside: usize,
+    /// Where the next word did not fit.
+    broken: usize,
     /// Where it would have fitted.
     other: usize,
 }
 
 impl BlankEnds {
-    fn note(&mut self, above: &str, line: &str, edge: &WrapEdge, is_body: bool) {
-        if !above.ends_with(' ') || above.ends_with("  ") || trim(above).is_empty() {
-            return;
+    fn note(&mut self, above: &str, line: &str, edge: &WrapEdge) {
+        match edge.is_broken_behind_blank(above, line) {
+            Some(true) => self.broken += 1,
+            Some(false) => self.other += 1,
+            None => {}
         }
-        let next = line.split(' ').next().unwrap_or_default();
-        let needed = columns(above) + columns(next) + usize::from(next.len() < line.len());
-        let is_broken = !next.is_empty() && needed > edge.usual;
-        *match (is_broken, is_body) {
-            (true, true) => &mut self.in_body,
-            (true, false) => &mut self.outside,
-            (false, _) => &mut self.other,
-        } += 1;
     }
 
-    /// Returns true if a body was wrapped: nobody else has blanks at all these ends, and only there.
+    /// Returns true if a reply was wrapped: nobody else has blanks at all these ends, and only there.
     fn show_wrapping(&self) -> bool {
-        self.other == 0 && self.in_body > 0 && self.in_body + self.outside > 1
-    }
-}
-
-/// The part of a command that a line belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BodyPart<'a> {
-    Outside,
-    /// A text to look for: the file tells if it was wrapped, and its lines in the new text with it.
-    Searched,
-    New,
-    /// A code block outside of any command, which may be a file.
-    Block,
-    /// The text in an element of this name, in a call that is written in XML.
-    Element(&'a str),
-    /// The text to look for in such an element.
-    OldElement(&'a str),
-    /// A patch, outside of its hunks: words, too, which their author wrapped.
-    Patch,
-    /// Hunks of a patch: what goes on there has no mark.
-    Hunk,
-}
-
-impl<'a> BodyPart<'a> {
-    /// True for text that becomes part of a file as it stands.
-    fn is_new_text(self) -> bool {
-        matches!(self, Self::New | Self::Block | Self::Element(_))
-    }
-
-    fn is_element(self) -> bool {
-        matches!(self, Self::Element(_) | Self::OldElement(_))
-    }
-
-    /// The part that goes on below a line; `is_code` tells if the line above that names a file of code.
-    fn after(self, line: &'a str, above: &str, is_code: impl Fn() -> bool) -> Self {
-        if self == Self::Outside
-            && let Some(element) = element_of_text(line, above)
-        {
-            return element;
-        }
-        if line.starts_with('`') {
-            return match (self, Fence::read(line)) {
-                (Self::Outside, Some(fence)) if is_source(&fence) || is_code() => Self::Block,
-                (Self::Block, Some(_)) => Self::Outside,
-                _ => self,
-            };
-        }
-        match tags::read(0, line).map(|tag| tag.kind) {
-            Some(Kind::Open {
-                name: Name::ApplyPatch,
-                inline: None,
-                ..
-            }) => Self::Patch,
-            Some(Kind::Open {
-                name, inline: None, ..
-            }) if name.needs_body() => Self::New,
-            Some(Kind::Open { .. } | Kind::Close { .. }) => Self::Outside,
-            None if matches!(self, Self::Patch | Self::Hunk) => {
-                let begins = |starts: [&str; 3]| starts.iter().any(|it| line.starts_with(it));
-                if begins(["@@", "*** Update File:", "*** Add File:"]) {
-                    Self::Hunk
-                } else if begins(["diff ", "From ", "-- "]) {
-                    Self::Patch
-                } else {
-                    self
-                }
-            }
-            _ if search_replace::is_head(line) => Self::Searched,
-            _ if search_replace::is_tail(line) => Self::Outside,
-            _ if self == Self::Searched && search_replace::is_divider(line) => Self::New,
-            _ => self,
-        }
+        self.other == 0 && self.broken > 1
     }
 }
 
@@ -689,99 +805,6 @@ fn goes_on_at_margin(line: &str) -> bool {
     let begins = |c: char| c.is_whitespace() || ")]}<=>#@/*-+|".contains(c);
     let is_own = |word| has_word(BEGINNINGS, word);
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
-}
-
-/// The element that begins on a line and holds text of a file, in the calls of other tools:
-/// `<content>`, `<parameter name="old_str">`, `<file path="a.py">`. `above` may have its key.
-fn element_of_text<'a>(line: &'a str, above: &str) -> Option<BodyPart<'a>> {
-    const ELEMENTS: &str =
-        "boltAction content contents dyad-write file file_content file_text lov-write";
-    let (tag, rest) = line.strip_prefix('<')?.split_once('>')?;
-    let name = tag.split([' ', '=']).next()?;
-    let (is_old, is_new) = if has_word(ELEMENTS, name) {
-        (false, true)
-    } else {
-        let key = match name {
-            "parameter" => tag.split_once('=')?.1.trim_start_matches('"'),
-            "arg_value" => key_above(above)?,
-            _ => return None,
-        };
-        let key = key.split(['"', '<', ' ']).next()?;
-        (
-            has_word(tools::OLD, key),
-            has_word(tools::CONTENT, key) || has_word(tools::NEW, key),
-        )
-    };
-    if is_closed(rest, name) {
-        None
-    } else if is_old {
-        Some(BodyPart::OldElement(name))
-    } else {
-        is_new.then_some(BodyPart::Element(name))
-    }
-}
-
-/// The key of a value that stands on the line below: `<arg_key>path</arg_key>`.
-fn key_above(above: &str) -> Option<&str> {
-    above.split_once("<arg_key>")?.1.split('<').next()
-}
-
-/// Returns true if an element ends on a line.
-fn is_closed(line: &str, name: &str) -> bool {
-    let closings = memchr::memmem::find_iter(line.as_bytes(), b"</");
-    closings
-        .filter_map(|at| line[at + 2..].strip_prefix(name))
-        .any(|rest| rest.starts_with('>'))
-}
-
-/// The path of the file that an element names, as an attribute or as its text: `<path>a.py</path>`,
-/// `<parameter name="file_path">a.py</parameter>`. The text may be the line below, and its key above.
-fn path_in_element<'a>(line: &'a str, below: Option<&&'a str>, above: &str) -> Option<&'a str> {
-    let attribute = || line.split_once("Path=\"")?.1.split('"').next();
-    let text = || {
-        let (tag, rest) = line.split_once('>')?;
-        let is_path =
-            tag.contains("path") || key_above(above).is_some_and(|key| has_word(tools::PATH, key));
-        let text = rest.split("</").next().filter(|_| is_path)?;
-        if rest.is_empty() {
-            below.map(|below| trim(below))
-        } else {
-            Some(text)
-        }
-    };
-    path_in(line).or_else(attribute).or_else(text)
-}
-
-/// The path in a tag.
-fn path_in(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("path=\"")?;
-    rest.split('"').next()
-}
-
-/// Returns true if a tag begins the content of a document.
-fn is_tag_of_prose(line: &str) -> bool {
-    path_in(line).is_some_and(|path| FileContent::of(path) == FileContent::Prose)
-}
-
-/// The grammar of the lines below a tag or the line that begins a code block.
-fn grammar_of(line: &str) -> Option<LineGrammar> {
-    match Fence::read(line) {
-        Some(fence) => LineGrammar::of(fence.language()),
-        None => LineGrammar::of(path_in(line)?),
-    }
-}
-
-/// Returns true if a line is the name of a file of code.
-fn names_code(line: &str) -> bool {
-    let name = file_name::alone(line).or_else(|| file_name::in_sentence(line));
-    name.is_some_and(|name| file_name::is_file(name) && FileContent::of(name) == FileContent::Code)
-}
-
-/// Returns true if the language of a code block is one of programs.
-fn is_source(fence: &Fence<'_>) -> bool {
-    const OTHERS: &str = "diff patch console output log text txt plaintext markdown md";
-    let language = fence.language();
-    !language.is_empty() && !has_word(OTHERS, language)
 }
 
 /// Returns true if a line opens a bracket or a quote that it does not close.
@@ -819,12 +842,13 @@ fn depth(line: &str) -> (i32, bool) {
 mod tests {
     use super::*;
 
+    /// The width that a whole reply is refused for.
     fn width(text: &str) -> Option<usize> {
-        let (text, done) = crate::repair::repair(text);
-        super::width(
-            &crate::trim::lines(&text),
-            crate::repair::has_wrapped_tags(&done),
-        )
+        let issues = crate::parse(text).issues;
+        let said = issues
+            .iter()
+            .find_map(|it| it.message.split_once("was wrapped at "));
+        said.and_then(|(_, width)| width.split(' ').next()?.parse().ok())
     }
 
     #[test]
@@ -900,6 +924,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn lines_that_all_are_full_or_have_rests_show_it_in_any_text() {
+        let text = |name: &str, lines: &str| {
+            format!("[CREATE_FILE path=\"{name}\"]\n{lines}[/CREATE_FILE]\n")
+        };
+        let hard = "In the interest of fostering an open and welcoming environme\nnt, we pledge to making participation in our project a haras\nsment-free experience.\n";
+        assert_eq!(width(&text("a.md", hard)), Some(60));
+        // An author who wraps leaves some lines shorter.
+        let own = "In the interest of fostering an open and welcoming community\nand environment, we pledge to make participation in our\nproject and our community a good and harassment free\nexperience.\n";
+        assert_eq!(width(&text("a.md", own)), None);
+        let rests = "The number of seconds after which a connection that nobody has used\nfor a while\nis closed by the server. A client that goes on to use it gets an answer\nthat says so\nand has to open it once more, which takes as long as it took it before\nthat.\n";
+        assert_eq!(width(&text("a.txt", rests)), Some(72));
+    }
+
+    #[test]
+    fn a_line_that_may_be_a_rest_is_asked_about() {
+        let reply = |name: &str, line: &str| {
+            crate::parse(&format!(
+                "[CREATE_FILE path=\"{name}\"]\n.PHONY: help clean html dirhtml singlehtml pickle json man changes texts\n{line}\nhelp:\n[/CREATE_FILE]\n"
+            ))
+        };
+        let asked = reply("a.d", "linkcheck doctest");
+        assert_eq!((asked.steps.len(), asked.issues.len()), (1, 1), "{asked:?}");
+        assert!(
+            asked.issues[0]
+                .message
+                .starts_with("`linkcheck doctest` may be the rest")
+        );
+        assert_eq!(asked.issues[0].number, None);
+        for (name, line) in [
+            ("a.d", "help: a"),
+            ("a.d", "X = y"),
+            ("a.d", "[x]"),
+            ("a.md", "links"),
+        ] {
+            assert!(reply(name, line).issues.is_empty(), "{line}");
+        }
+    }
+
     const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
 
     #[test]
@@ -920,7 +983,7 @@ mod tests {
                 "</parameter>\n</function>",
             ),
             (
-                "<tool_call>edit\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n<arg_key>new_string</arg_key>\n<arg_value>",
+                "<tool_call>edit\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n<arg_key>old_string</arg_key>\n<arg_value>x = 1</arg_value>\n<arg_key>new_string</arg_key>\n<arg_value>",
                 "</arg_value>\n</tool_call>",
             ),
             ("<file path=\"a.py\">\n", "</file>"),
@@ -993,6 +1056,7 @@ mod tests {
         let text = format!("[CREATE_FILE path=\"r.sh\"]\n{script}[/CREATE_FILE]\n");
         assert_eq!(width(&text), Some(80));
         for next in ["rm /srv/old", "touch /srv/done"] {
+            let text = text.replace(" ha/sr\nv/backup/data", "");
             let text = text.replace("\ns/old/*.bak", &format!("\n{next}"));
             assert_eq!(width(&text), None, "{text}");
         }
@@ -1020,7 +1084,7 @@ mod tests {
             "      spec: !REF\ngoogle.lib.network_security.security_profiles.resources:location\n";
         for text in [
             format!("{}params:\n{key}{end}", tag("a.yml")),
-            format!("Here:\n```yaml\nparams:\n{key}```\n"),
+            format!("`a.yaml`:\n```yaml\nparams:\n{key}```\n"),
             format!("a.yaml\n<<<<<<< SEARCH\na: 1\n=======\nparams:\n{key}>>>>>>> REPLACE\n"),
         ] {
             assert!(width(&text).is_some(), "{text}");
