@@ -76,16 +76,11 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         .filter(|(_, line)| !is_blank(line))
         .unzip();
     let (old_names, new_names) = (defined_names(&old), defined_names(&new));
-    let mut is_attached = vec![false; new.len()];
-    for at in (1..new.len()).rev().map(|below| below - 1) {
-        // ` * text` and ` */` stand one column further to the right than what follows.
-        let depth = indent(new[at]) - usize::from(is_inside_comment(new[at]));
-        let is_next = places[at] + 1 == places[at + 1] && indent(new[at + 1]) >= depth;
-        is_attached[at] = is_next && (!is_comment_line(new[at + 1]) || is_attached[at + 1]);
-    }
+    let is_attached = attached_to_code(&new, &places);
     let code = |lines: &[&str]| lines.iter().filter(|line| !is_comment_line(line)).count();
     align(&old, &new).into_iter().find_map(|block| {
-        if code(&old[block.old.clone()]) <= code(&new[block.new.clone()]) {
+        let (replaced, written) = (&old[block.old.clone()], &new[block.new.clone()]);
+        if code(replaced) <= code(written) {
             return None;
         }
         let lost_names = lost_names(&old, block.old.clone(), &new_names);
@@ -102,10 +97,9 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         let is_whole = block.new.start == 0 && block.new.end == new.len();
         let outermost = outermost.filter(|_| !is_whole && !block.new.clone().any(is_new));
         let ends_body = |at: usize, depth: usize| {
-            let has_depth = |line: &&&str| indent(line) == depth;
-            let lost = old[block.old.clone()].iter().filter(has_depth).count();
-            let written = new[block.new.clone()].iter().filter(has_depth).count();
-            depth > 0 && at + 1 == new.len() && lost > written
+            let of_depth =
+                |lines: &[&str]| lines.iter().filter(|line| indent(line) == depth).count();
+            depth > 0 && at + 1 == new.len() && of_depth(replaced) > of_depth(written)
         };
         let is_sign = |at: &usize| {
             let depth = indent(new[*at]);
@@ -113,18 +107,30 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
                 || !is_remark(new[*at])
                 || (is_setting && is_unset(&new[..block.new.end], *at, &lost_names))
                 || tells_of_removal(new[*at])
-                || is_commented_out(new[*at], &old[block.old.clone()]);
+                || is_commented_out(new[*at], replaced);
             let below = &new[*at + 1..block.new.end];
             let is_below = |line: &&str| !is_comment_line(line) && indent(line) >= depth;
             let is_heading = || below.iter().any(is_below);
             let is_in_place = !is_attached[*at]
                 && (outermost == Some(depth) || ends_body(*at, depth))
                 && !is_heading();
-            let is_in_body = depth > 0 && uses_lost_value(&old[block.old.clone()], &new, *at);
+            let is_in_body = depth > 0 && uses_lost_value(replaced, &new, *at);
             !is_meant && (is_in_place || is_in_body)
         };
         block.new.clone().find(is_sign).map(|at| new[at])
     })
+}
+
+/// Tells of each line whether code stands directly below it and the remarks that follow it.
+fn attached_to_code(lines: &[&str], places: &[usize]) -> Vec<bool> {
+    let mut is_attached = vec![false; lines.len()];
+    for at in (0..lines.len().saturating_sub(1)).rev() {
+        // ` * text` and ` */` stand one column further to the right than what follows.
+        let depth = indent(lines[at]) - usize::from(is_inside_comment(lines[at]));
+        let is_next = places[at] + 1 == places[at + 1] && indent(lines[at + 1]) >= depth;
+        is_attached[at] = is_next && (!is_comment_line(lines[at + 1]) || is_attached[at + 1]);
+    }
+    is_attached
 }
 
 /// The first remark that says of a definition that it stays, in the place of that definition: `# save
