@@ -48,22 +48,18 @@ pub(super) fn find(document: &Document<'_>, lines: &[&str], loosest: Level) -> O
             starts: candidates,
         });
     }
-    let mut best: Option<LineMatches> = None;
+    let (mut level, mut starts) = (loosest, Vec::new());
     for start in candidates {
-        let level = closeness(document, start, lines);
-        match &mut best {
-            _ if level > loosest => {}
-            Some(best) if best.level < level => {}
-            Some(best) if best.level == level => best.starts.push(start),
-            _ => {
-                best = Some(LineMatches {
-                    level,
-                    starts: vec![start],
-                });
-            }
+        let closeness = closeness(document, start, lines);
+        if closeness < level {
+            level = closeness;
+            starts.clear();
+        }
+        if closeness == level {
+            starts.push(start);
         }
     }
-    best
+    (!starts.is_empty()).then_some(LineMatches { level, starts })
 }
 
 /// The strictest level at which the lines match those that begin at `start`.
@@ -160,8 +156,7 @@ fn is_flattened(document: &Document<'_>, start: LineNumber, quoted: &[&str], new
 }
 
 /// The change of indentation, if it is one for the lines that begin outside of brackets: within
-/// them, lines are
-/// aligned as anybody likes.
+/// them, lines are aligned as anybody likes.
 pub(super) fn statement_shift(
     document: &Document<'_>,
     start: LineNumber,
