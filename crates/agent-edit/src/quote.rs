@@ -87,8 +87,25 @@ impl<'a> QuotedPassage<'a> {
         matcher::find(document, &self.search, self.loosest())
     }
 
+    /// Replaces the passage, found in each way if none before it finds anything; nothing if none does.
+    pub(super) fn apply(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+        let ways = [
+            Self::as_text,
+            Self::as_lines,
+            Self::without_blank_ends,
+            Self::without_escapes,
+            Self::without_markdown_escapes,
+        ];
+        for way in ways {
+            if let Some(level) = way(self, document)? {
+                return Ok(Some(level));
+            }
+        }
+        Ok(None)
+    }
+
     /// Looks for a string, if it is not made of whole lines.
-    pub(super) fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+    fn as_text(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
         if self.edit.pattern != Pattern::Text {
             return Ok(None);
         }
@@ -136,7 +153,7 @@ impl<'a> QuotedPassage<'a> {
     }
 
     /// Looks for whole lines.
-    pub(super) fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
+    fn as_lines(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
         let Some(matches) = matcher::find(document, &self.search, self.loosest()) else {
             return Ok(None);
         };
@@ -216,7 +233,7 @@ impl<'a> QuotedPassage<'a> {
     }
 
     /// Writes the new lines over the quoted ones; lines that both have stay as the file has them.
-    pub(super) fn splices(
+    fn splices(
         &self,
         document: &Document<'_>,
         start: LineNumber,
@@ -264,10 +281,7 @@ impl<'a> QuotedPassage<'a> {
     }
 
     /// Looks for the lines without the blank ones at the ends of the quote.
-    pub(super) fn without_blank_ends(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
+    fn without_blank_ends(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
         let Some(trimmed) = self.trimmed() else {
             return Ok(None);
         };
@@ -301,10 +315,7 @@ impl<'a> QuotedPassage<'a> {
     ///
     /// Models escape a string once too often. If the new text has escapes as well, nobody can tell
     /// whether they are meant.
-    pub(super) fn without_escapes(
-        &self,
-        document: &mut Document<'a>,
-    ) -> Result<Option<Level>, Refusal> {
+    fn without_escapes(&self, document: &mut Document<'a>) -> Result<Option<Level>, Refusal> {
         let search = self.search.join("\n");
         let (Some(search), None) = (unescaped(&search), unescaped(&self.edit.replace)) else {
             return Ok(None);
@@ -337,7 +348,7 @@ impl<'a> QuotedPassage<'a> {
 
     /// Looks for the lines without the backslashes that a page put before Markdown characters, if
     /// the new text has none.
-    pub(super) fn without_markdown_escapes(
+    fn without_markdown_escapes(
         &self,
         document: &mut Document<'a>,
     ) -> Result<Option<Level>, Refusal> {

@@ -144,17 +144,8 @@ fn apply<'a>(
         Some(refusal) => return Err(refusal),
         None => {}
     }
-    let ways: [MatchStrategy<'a>; 5] = [
-        QuotedPassage::as_text,
-        QuotedPassage::as_lines,
-        QuotedPassage::without_blank_ends,
-        QuotedPassage::without_escapes,
-        QuotedPassage::without_markdown_escapes,
-    ];
-    for way in ways {
-        if let Some(level) = way(&quote, document)? {
-            return Ok(level);
-        }
+    if let Some(level) = quote.apply(document)? {
+        return Ok(level);
     }
     if let Some(unnumbered) = &edit.unnumbered
         && !quote.has_numbered_result(document, unnumbered)
@@ -192,10 +183,6 @@ fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level,
     document.set_final_newline(edit.replace.ends_with('\n') || edit.pattern == Pattern::Lines);
     Ok(Level::Exact)
 }
-
-/// One way to find a passage and replace it; nothing if it does not find it.
-type MatchStrategy<'a> =
-    fn(&QuotedPassage<'a>, &mut Document<'a>) -> Result<Option<Level>, Refusal>;
 
 #[cfg(test)]
 mod tests;
