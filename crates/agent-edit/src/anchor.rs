@@ -33,6 +33,7 @@ pub(super) enum BlockReach {
 #[derive(Debug)]
 pub(super) struct Anchors<'d> {
     document: &'d Document<'d>,
+    lines: HashMap<String, Vec<LineNumber>>,
     ends: HashMap<(LineNumber, BlockReach), LineNumber>,
 }
 
@@ -63,6 +64,7 @@ impl<'d> Anchors<'d> {
     pub(super) fn new(document: &'d Document<'d>) -> Self {
         Self {
             document,
+            lines: HashMap::new(),
             ends: HashMap::new(),
         }
     }
@@ -84,9 +86,9 @@ impl<'d> Anchors<'d> {
                 }
                 _ => (from(above + 1), from(0)),
             };
-            let all = meant(self.document, anchor);
-            let lines = match preferred.part_of(&all) {
-                Ok(inside) if inside.is_empty() => others.part_of(&all),
+            let all = self.lines(anchor);
+            let lines = match preferred.part_of(all) {
+                Ok(inside) if inside.is_empty() => others.part_of(all),
                 inside => inside,
             };
             match lines {
@@ -137,6 +139,18 @@ impl<'d> Anchors<'d> {
             if is_empty { document.len() + 1 } else { end }
         })
     }
+
+    /// All lines that an anchor may mean, in ascending order.
+    fn lines(&mut self, anchor: &str) -> &Vec<LineNumber> {
+        let document = self.document;
+        (self.lines.entry(anchor.to_owned())).or_insert_with(|| {
+            let mut lines = equal(document, anchor);
+            if lines.is_empty() {
+                lines = begun(document, anchor);
+            }
+            lines
+        })
+    }
 }
 
 /// The last of a hunk's anchors, as a message names it.
@@ -153,14 +167,10 @@ fn unusable(anchor: &str, places: usize) -> Refusal {
     }
 }
 
-/// All lines that an anchor may mean, in ascending order: those that are equal to it but for their
-/// indentation, or else those that begin with it.
-fn meant(document: &Document<'_>, anchor: &str) -> Vec<LineNumber> {
+/// The lines that are equal to an anchor but for their indentation.
+fn equal(document: &Document<'_>, anchor: &str) -> Vec<LineNumber> {
     let mut lines = document.find_lines(LineKey::Loose, &[anchor]);
     lines.retain(|&line| document.text(line).trim() == anchor.trim());
-    if lines.is_empty() {
-        lines = begun(document, anchor);
-    }
     lines
 }
 

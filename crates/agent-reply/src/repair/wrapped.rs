@@ -934,7 +934,7 @@ mod tests {
         // An author who wraps leaves some lines shorter.
         let own = "In the interest of fostering an open and welcoming community\nand environment, we pledge to make participation in our\nproject and our community a good and harassment free\nexperience.\n";
         assert_eq!(width(&text("a.md", own)), None);
-        let rests = "The number of seconds after which a connection that nobody has used\nfor a while\nis closed by the server. A client that goes on to use it gets an answer\nthat says so\nand has to open it once more, which takes as long as it took it before\nthat.\n";
+        let rests = "The number of seconds after which a connection that nobody has used\nfor-some-time\nis closed by the server. A client that goes on to use it gets an answer\nthat says so\nand has to open it once more, which takes as long as it took it before\nthat.\n";
         assert_eq!(width(&text("a.txt", rests)), Some(72));
     }
 
