@@ -42,7 +42,7 @@ pub(crate) fn find(
         let offer = ReplyOffer::new(at..end, OfferSource::Invention);
         return Some((None, offer.note(invented::told())));
     }
-    let claim = invented::claim(line).filter(|_| has_just_run);
+    let claim = has_just_run.then(|| invented::claim(line)).flatten();
     let reach = if invented::is_heading(line) {
         Some(Invented::Section)
     } else if let Some(words) = claim.filter(|_| !scan.is_in_results(at)) {
