@@ -12,7 +12,6 @@
 use std::borrow::Cow;
 
 use super::tags;
-use crate::line::begins_with;
 
 pub(super) mod copied;
 mod escapes;
@@ -102,8 +101,19 @@ pub(super) fn has_wrapped_tags(done: &[Done]) -> bool {
 ///
 /// Used to tell a prefix that copying brought from lines that only look alike.
 fn is_structural(line: &str) -> bool {
-    const BEGINNINGS: &str = "<<<<<|*** Begin Patch|--- |diff --git |@@ |```|~~~|{|>>>>>";
-    begins_with(line, BEGINNINGS)
+    // Not one text of words: every line may be asked about.
+    const BEGINNINGS: [&str; 9] = [
+        "<<<<<",
+        "*** Begin Patch",
+        "--- ",
+        "diff --git ",
+        "@@ ",
+        "```",
+        "~~~",
+        "{",
+        ">>>>>",
+    ];
+    BEGINNINGS.iter().any(|mark| line.starts_with(mark))
         || (line.starts_with(['[', '*', '\\']) && tags::read(0, line).is_some())
 }
 

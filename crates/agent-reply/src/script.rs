@@ -125,8 +125,10 @@ pub(super) fn file_removed_by(line: &str) -> Option<&str> {
 
 /// The file that a line of a script edits: `sed -i 's/a/b/' a.py`.
 fn file_edited_in_place(line: &str) -> Option<&str> {
-    let is_edit = begins_with(line, "sed -i|perl -pi|perl -i|awk -i|gawk -i");
-    line.split_whitespace().next_back().filter(|_| is_edit)
+    if !begins_with(line, "sed -i|perl -pi|perl -i|awk -i|gawk -i") {
+        return None;
+    }
+    line.split_whitespace().next_back()
 }
 
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`,

@@ -140,6 +140,9 @@ impl Attributes {
 
     /// The place of the first of these names that is there.
     fn place(&self, names: &str) -> Option<usize> {
+        if self.left.is_empty() {
+            return None;
+        }
         let mut names = names.split(' ');
         names.find_map(|name| self.left.iter().position(|it| it.name == name))
     }
