@@ -265,13 +265,23 @@ fn path_with_blanks(line: &str) -> Option<&str> {
 /// Returns true if a sentence may name a file only beside the one that it is about: `Like in b.py, set
 /// x:`.
 fn compares(line: &str) -> bool {
-    const BEFORE: &str = "unlike|like|like in|as in|read by|used by|called by|which|match";
+    const BEFORE: [&str; 9] = [
+        "unlike",
+        "like",
+        "like in",
+        "as in",
+        "read by",
+        "used by",
+        "called by",
+        "which",
+        "match",
+    ];
     let before = line.split('`').next().unwrap_or_default().to_lowercase();
-    let is_end = |words: &str| {
-        let rest = before.trim_end().strip_suffix(words);
+    let is_end = |words: &&str| {
+        let rest = before.trim_end().strip_suffix(*words);
         rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
-    BEFORE.split('|').any(is_end)
+    BEFORE.iter().any(is_end)
 }
 
 /// The only file of a few words that lead on to it: ``and `a.py` ``, `Also in a.py:`.

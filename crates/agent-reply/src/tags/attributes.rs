@@ -143,8 +143,8 @@ impl Attributes {
         if self.left.is_empty() {
             return None;
         }
-        let mut names = names.split(' ');
-        names.find_map(|name| self.left.iter().position(|it| it.name == name))
+        let mut names = names.as_bytes().split(|byte| *byte == b' ');
+        names.find_map(|name| self.left.iter().position(|it| it.name.as_bytes() == name))
     }
 
     fn take_attribute(&mut self, names: &str) -> Option<Attribute> {
