@@ -143,8 +143,7 @@ impl Attributes {
         if self.left.is_empty() {
             return None;
         }
-        let mut names = names.as_bytes().split(|byte| *byte == b' ');
-        names.find_map(|name| self.left.iter().position(|it| it.name.as_bytes() == name))
+        each(names).find_map(|name| self.left.iter().position(|it| it.name.as_bytes() == name))
     }
 
     fn take_attribute(&mut self, names: &str) -> Option<Attribute> {
@@ -157,7 +156,8 @@ impl Attributes {
 
     /// Takes every value that has one of these names, in the order of the tag.
     pub(super) fn take_all(&mut self, names: &str) -> Vec<String> {
-        let taken = self.left.extract_if(.., |it| has_word(names, &it.name));
+        let is_meant = |it: &mut Attribute| each(names).any(|name| name == it.name.as_bytes());
+        let taken = self.left.extract_if(.., is_meant);
         taken.map(|it| it.value.unwrap_or_default()).collect()
     }
 
@@ -195,6 +195,11 @@ enum AttributeValue<'a> {
     /// Without quotes: the whole of the attribute.
     Bare(&'a str),
     Quoted,
+}
+
+/// Each of several names, which single spaces divide.
+fn each(names: &str) -> impl Iterator<Item = &[u8]> {
+    names.as_bytes().split(|byte| *byte == b' ')
 }
 
 fn plain(name: &str) -> String {

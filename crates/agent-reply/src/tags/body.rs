@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use agent_protocol::{Command, Edit};
 
 use crate::code_fence::Fence;
-use crate::line::{begins_with, has_word};
+use crate::line::has_word;
 use crate::repair::{self, Divider, copied};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, text_of};
@@ -454,7 +454,9 @@ impl FileContent {
         let name = name.to_ascii_lowercase();
         has_word(NAMES, &name)
             || [".yaml", ".yml", ".mk"].iter().any(|it| name.ends_with(it))
-            || begins_with(&name, "dockerfile.|.env.|requirements")
+            || ["dockerfile.", ".env.", "requirements"]
+                .iter()
+                .any(|it| name.starts_with(it))
     }
 }
 
