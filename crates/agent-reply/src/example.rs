@@ -126,6 +126,11 @@ impl WordsAbove {
     }
 }
 
+/// Returns true if a line over a code block speaks against carrying out what stands there.
+pub(super) fn speaks_against(line: &str) -> bool {
+    WordsAbove::read(line).is_some()
+}
+
 /// A text up to its last sentence or clause, and that one.
 fn last_sentence(text: &str) -> (&str, &str) {
     const ENDS: [&str; 8] = [
@@ -146,7 +151,30 @@ fn is_question(sentence: &str) -> bool {
         pourquoi comment por cómo";
     let sentence = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let first = sentence.split_whitespace().next().unwrap_or_default();
-    sentence.ends_with(['?', '？']) && !has_word(OWN, first)
+    sentence.ends_with(['?', '？']) && !has_word(OWN, first) && !ends_in_code(sentence)
+}
+
+/// Returns true if the `?` at the end of a sentence in small letters is of code, such as a method or a
+/// regex, and no word asks: `change: replace {0,1} by ?`, `I call !include?`.
+fn ends_in_code(sentence: &str) -> bool {
+    const SIGNS: &str = "!{}[]<>=$@^|\\~+*";
+    const QUESTIONS: &str = "question frage pregunta pergunta domanda вопрос";
+    const ASKS: &str = "should shall may can could would will do does did want ok okay is are was have \
+        has right agree or soll sollen sollte darf dürfen kann können willst wollen möchten möchtest ist \
+        sind oder quieres quiere debo puedo deseas es está dois peux puis voulez veux est ou devo posso \
+        quer deseja vuoi vuole va";
+    const ASKS_UNSPACED: [char; 3] = ['吗', '呢', 'か'];
+    let Some(said) = sentence.strip_suffix('?') else {
+        return false;
+    };
+    let last = said.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_labelled = || {
+        let label = said.split_once(COLONS).map_or("", |(label, _)| label);
+        !label.is_empty() && !label.contains(' ') && !has_word(QUESTIONS, label)
+    };
+    let mut words = said.split(|c: char| !c.is_alphanumeric());
+    let asks = words.any(|word| has_word(ASKS, word)) || said.contains(ASKS_UNSPACED);
+    !asks && (last.contains(|c: char| SIGNS.contains(c)) || is_labelled())
 }
 
 /// Returns true if a line is the label of an option: `Option A:`, `Approach 2 (safer)`. `Option A it
@@ -786,6 +814,15 @@ mod tests {
             ("</example>", None),
             ("\u{bf}Quieres que lo haga?", Some(WordsAbove::Question)),
             ("実行してもよろしいですか？", Some(WordsAbove::Question)),
+            ("Summary: Convert !~ call into !include?", None),
+            ("**Change:** Replace {0,1} by ?", None),
+            ("I call !include?", None),
+            ("Summary: should I convert it?", Some(WordsAbove::Question)),
+            (
+                "Question: convert it into include?",
+                Some(WordsAbove::Question),
+            ),
+            ("Convert it into include?", Some(WordsAbove::Question)),
             ("Ready? I change it like this:", None),
             ("What is missing?", None),
             ("- Which functions are there?", None),
