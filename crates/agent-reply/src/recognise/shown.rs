@@ -372,8 +372,9 @@ pub(crate) fn is_in_program(scan: &Scan<'_>, at: usize) -> bool {
 pub(crate) fn is_given_to_file(scan: &Scan<'_>, found: &BlockCandidate) -> bool {
     const LOOKS: &str = "check execute inspect list open read reading run running search test tests \
         validate verify";
-    let above = &scan.lines[scan.free_from.min(found.span.start)..found.span.start];
-    let mut above = above.iter().rev().take(3);
+    // A line within a code block leads to nothing below that block.
+    let from = scan.free_from.max(scan.code.after).min(found.span.start);
+    let mut above = scan.lines[from..found.span.start].iter().rev().take(3);
     let Some(line) = above.find(|line| !is_blank_or_fence(line)) else {
         return false;
     };

@@ -521,3 +521,19 @@ fn an_edit_of_a_script_is_one_whatever_its_lines_do() {
         }
     }
 }
+
+#[test]
+fn a_line_within_a_code_block_leads_to_nothing_below_it() {
+    let tree = "```\n.\n├── a.py\n└── package.json\n```\n";
+    let call =
+        "```json\n{\"tool\": \"write_file\", \"path\": \"a.py\", \"content\": \"x\\n\"}\n```\n";
+    case(
+        &format!("The files:\n\n{tree}\n{call}"),
+        &[create("a.py", "x\n")],
+    );
+    assert!(
+        parse(&format!("Add this to package.json:\n\n{call}"))
+            .steps
+            .is_empty()
+    );
+}
