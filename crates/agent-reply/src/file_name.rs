@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use crate::known_name;
-use crate::line::{COLONS, ends_with_colon, has_word, is_number};
+use crate::line::{COLONS, ends_with_colon, has_word, is_number, is_symbol};
 use crate::link;
 use crate::trim::trim;
 
@@ -238,7 +238,7 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
     }
     let first = info.split(char::is_whitespace).next();
     let mut quote = None;
-    let mut words = info.split(move |c: char| {
+    let words = info.split(move |c: char| {
         if quote.is_none() && matches!(c, '"' | '\'') {
             quote = Some(c);
         } else if quote == Some(c) {
@@ -246,7 +246,7 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
         }
         quote.is_none() && c.is_whitespace()
     });
-    words.find_map(|word| {
+    words.enumerate().find_map(|(at, word)| {
         let word = word.trim_matches(['{', '}']);
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         let value = value.trim_matches(['"', '\'', '`']);
@@ -256,8 +256,15 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
             // `makefile` and `Dockerfile` are languages.
             "" if first == Some(value) && has_word(WELL_KNOWN, value) => value.contains('.'),
             "path" | "file" | "filename" | "filepath" => is_possible(value),
-            // `text/plain` is a language too.
-            "" => is_unmistakable(value) && names_file(info, value),
+            // `text/plain` is a language too; behind a language, nothing else has a dot or a slash.
+            "" => {
+                let is_behind_language =
+                    || at == 1 && value.contains(['.', '/']) && !is_product(value);
+                is_unmistakable(value)
+                    && (names_file(info, value)
+                        || is_behind_language()
+                        || known_name::is_known(value))
+            }
             "title" | "name" => is_unmistakable(value),
             _ => false,
         };
@@ -292,6 +299,13 @@ fn undecorate(text: &str) -> (&str, bool) {
             return (inner, true);
         }
     }
+    if let Some((name, remark)) = text
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("))
+        && !names_lines(remark)
+    {
+        return (name.trim_end(), false);
+    }
     for mark in ["**", "#", "> ", "- ", "* ", "+ ", "// ", "-- ", "; ", "% "] {
         if let Some(rest) = text.strip_prefix(mark) {
             return (rest.trim_start(), false);
@@ -300,14 +314,17 @@ fn undecorate(text: &str) -> (&str, bool) {
     if let Some(rest) = without_label(text).or_else(|| without_number(text)) {
         return (rest, false);
     }
-    if let Some((name, remark)) = text
-        .strip_suffix(')')
-        .and_then(|rest| rest.rsplit_once(" ("))
-        && !names_lines(remark)
-    {
-        return (name.trim_end(), false);
-    }
-    (text, false)
+    (without_symbol(text).unwrap_or(text), false)
+}
+
+/// The text behind a sign that a model puts before a name: `📄 a.py`, `✅ a.py`.
+fn without_symbol(text: &str) -> Option<&str> {
+    // Signs that cross out, and those of a drawn tree.
+    const OTHERS: &str = "\u{274c}\u{1f6ab}\u{26d4}\u{2717}\u{2718}\u{2716}\u{2026}";
+    let rest = text.trim_start_matches(is_symbol);
+    let sign = &text[..text.len() - rest.len()];
+    let is_other = |c: char| OTHERS.contains(c) || matches!(c, '\u{2500}'..='\u{257f}');
+    (!sign.is_empty() && !sign.contains(is_other)).then(|| rest.trim_start())
 }
 
 /// Returns true if a remark behind a name says that only some lines of the file follow: `lines
@@ -524,6 +541,10 @@ mod tests {
             "Fichier : `src/a.rs`",
             "Updated file: src/a.rs",
             "**New file:** `src/a.rs`",
+            "\u{1f4c4} **src/a.rs**",
+            "### \u{2705} `src/a.rs`",
+            "**`src/a.rs`** (updated):",
+            "**src/a.rs** (fix)",
         ] {
             assert_eq!(alone(line), Some("src/a.rs"), "{line}");
         }
@@ -596,6 +617,9 @@ mod tests {
             "Error: src/a.rs",
             "Example file: src/a.rs",
             "See the file: src/a.rs",
+            "\u{274c} src/a.rs",
+            "\u{2514}\u{2500}\u{2500} src/a.rs",
+            "**src/a.rs** (excerpt):",
         ] {
             assert_eq!(alone(line), None, "{line}");
         }
@@ -671,6 +695,26 @@ mod tests {
             assert_eq!(in_info(language), None, "{language}");
         }
         assert_eq!(in_info("make Makefile"), Some("Makefile"));
+        for name in [
+            "x.gemspec",
+            "x.podspec",
+            "x.slim",
+            "x.njk",
+            "x.po",
+            "x.in",
+            "a/x",
+        ] {
+            assert_eq!(in_info(&format!("ruby {name}")), Some(name), "{name}");
+        }
+        for info in [
+            "python 3.11",
+            "js Node.js",
+            "java {1,3-4}",
+            "text a=b.c",
+            "vb.net",
+        ] {
+            assert_eq!(in_info(info), None, "{info}");
+        }
         assert_eq!(in_info(".gitignore"), Some(".gitignore"));
         assert_eq!(in_info("c++ linenos=1.5"), None);
         assert_eq!(in_info("{.python}"), None);

@@ -4,19 +4,23 @@
 //! is meant. They are looked up before a reply is read, and kept for the thread, as the root is.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use agent_protocol::RelPath;
 
 use crate::code_fence::Fence;
-use crate::trim::filled_above;
-use crate::{WorkspaceFileReader, file_name, search_replace, workspace_root};
+use crate::trim::{filled_above, trim};
+use crate::{
+    WorkspaceFileReader, file_label, file_name, search_replace, whole_file, workspace_root,
+};
 
 /// The most names that are looked up.
 const MAX_NAMES: usize = 50;
 
 thread_local! {
     static NAMES: RefCell<HashSet<String>> = RefCell::default();
+    /// The first lines of the files that comments at the top of code blocks name.
+    static FIRST_LINES: RefCell<HashMap<String, String>> = RefCell::default();
 }
 
 /// The names are known until this is dropped.
@@ -25,6 +29,7 @@ pub(super) struct ExistingNames;
 impl Drop for ExistingNames {
     fn drop(&mut self) {
         NAMES.take();
+        FIRST_LINES.take();
     }
 }
 
@@ -35,6 +40,14 @@ pub(super) fn look_up(file: WorkspaceFileReader<'_>, lines: &[&str]) -> Existing
         file(&path)?;
         Some([name.to_owned(), path.to_string()])
     };
+    let first_line = |name: &str| {
+        let path = RelPath::parse(&workspace_root::relative(name)).ok()?;
+        let text = file(&path)?;
+        let first = text.lines().next().unwrap_or_default();
+        Some((name.to_owned(), trim(first).to_owned()))
+    };
+    let in_comments: HashSet<&str> = names_in_comments(lines).take(MAX_NAMES).collect();
+    FIRST_LINES.set(in_comments.into_iter().filter_map(first_line).collect());
     let names: HashSet<&str> = doubtful_names(lines).take(MAX_NAMES).collect();
     NAMES.set(names.into_iter().filter_map(existing).flatten().collect());
     ExistingNames
@@ -45,17 +58,40 @@ pub(super) fn is_known(text: &str) -> bool {
     NAMES.with_borrow(|names| names.contains(text))
 }
 
+/// Returns true if the workspace has the file that a comment at the top of a code block names.
+pub(super) fn is_file(name: &str) -> bool {
+    FIRST_LINES.with_borrow(|files| files.contains_key(name))
+}
+
+/// Returns true if such a file begins with this line, so that the comment is part of it.
+pub(super) fn begins_with(name: &str, line: &str) -> bool {
+    FIRST_LINES.with_borrow(|files| files.get(name).is_some_and(|first| first == trim(line)))
+}
+
 /// Returns true if a line over a code block names a file only because the workspace has it.
 pub(super) fn is_over(line: &str) -> bool {
     names_in(line).any(is_known)
 }
 
-/// The names over code blocks and SEARCH blocks that may be others than those of files.
+/// The names over code blocks and SEARCH blocks, in their fence lines and in headings that may be others
+/// than those of files.
 fn doubtful_names<'a>(lines: &[&'a str]) -> impl Iterator<Item = &'a str> {
     let begins = |line: &str| Fence::read(line).is_some() || search_replace::is_head(line);
     let blocks = (0..lines.len()).filter(move |at| begins(lines[*at]));
     let above = blocks.filter_map(|at| filled_above(lines, at));
-    above.flat_map(names_in)
+    let is_heading = |line: &&&str| file_label::is_heading(line);
+    let headings = lines.iter().filter(is_heading).copied();
+    let fences = lines.iter().filter_map(|line| Fence::read(line));
+    let in_fences = fences.flat_map(|fence| fence.info.split_whitespace());
+    let is_doubtful = |word: &&str| word.contains('.') && !file_name::is_file(word);
+    (above.chain(headings).flat_map(names_in)).chain(in_fences.filter(is_doubtful))
+}
+
+/// The files that comments on the first lines of code blocks name.
+fn names_in_comments<'a>(lines: &[&'a str]) -> impl Iterator<Item = &'a str> {
+    let fences = (0..lines.len()).filter(|at| Fence::read(lines[*at]).is_some());
+    let first = fences.filter_map(|at| lines.get(at + 1));
+    first.filter_map(|line| whole_file::named_at_top(&[line]))
 }
 
 /// Such names on one line. One that has neither a dot nor a slash stands alone, in backticks or behind a

@@ -29,6 +29,7 @@ mod decode;
 mod diff;
 mod enclosed;
 mod example;
+mod file_label;
 mod file_name;
 mod invented;
 mod json;

@@ -24,7 +24,7 @@ use crate::line::{begins_with, ends_with_colon, has_word};
 use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, lead, text_of, trim, trim_start};
-use crate::{file_name, known_name, workspace_root};
+use crate::{file_label, file_name, known_name, workspace_root};
 
 /// How many lines above a block are looked at for the name of its file.
 const LINES_ABOVE: usize = 6;
@@ -156,7 +156,9 @@ impl<'a> Above<'a> {
                 (None, None) if !text.is_empty() => {
                     // One of several items is no label, nor is a quotation.
                     let is_item = text.starts_with(['-', '*', '+', '>']) && !text.starts_with("**");
-                    let label = file_name::alone(line).filter(|name| file_name::is_file(name));
+                    let is_name =
+                        |name: &&str| file_name::is_file(name) || known_name::is_known(name);
+                    let label = file_name::alone(line).filter(is_name);
                     let label = label.or_else(|| file_name::in_sentence(line));
                     let label = label.or_else(|| next_file(line));
                     if let Some(name) = label.filter(|_| !is_item || ends_with_colon(text)) {
@@ -176,6 +178,25 @@ impl<'a> Above<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Takes the file with which a label on a line begins that goes on to explain the block, if it is no
+    /// item of a list of several and no other label above it names another file.
+    fn explained_by(&mut self, lines: &[&'a str], line: usize) {
+        let Some(name) = file_label::explained(lines[line]) else {
+            return;
+        };
+        let above = lines[..line].iter().rev().find(|line| !is_blank(line));
+        if above.is_some_and(|above| file_label::is_other_item(above, name)) {
+            return;
+        }
+        let mut further = Above {
+            start: line,
+            ..Above::default()
+        };
+        further.look_further(lines);
+        self.is_unclear = further.name.is_some_and(|other| other != name);
+        (self.name, self.start) = (Some(name), line);
     }
 
     /// A file that the words name beside this one, or in its place.
@@ -224,6 +245,8 @@ fn look_above<'a>(lines: &[&'a str], at: usize) -> Above<'a> {
                 above.start = index - usize::from(fence.is_some());
                 above.fence = above.fence.or(fence);
                 above.only_compares = compares(line);
+            } else {
+                above.explained_by(lines, index);
             }
             break;
         }

@@ -837,7 +837,7 @@ const PRESENT: &str = "\
     already current currently e.g error example examples existing had i've output usage was were";
 
 /// Returns true if words tell of what was done, or have one of these.
-fn tells(words: &[String], talk: &str) -> bool {
+pub(super) fn tells(words: &[String], talk: &str) -> bool {
     let tells_past = words.windows(2).any(|pair| {
         let [who, verb] = pair else { return false };
         matches!(&**who, "i" | "we") && (verb.ends_with("ed") || verb == "have")

@@ -1,9 +1,9 @@
 //! A whole file: a code block directly under a path.
 //!
 //! Only for replies that have nothing else, and only where the path is unmistakable: alone on the
-//! line above the block, in the fence line, in a comment `filepath: a.py` on the first line of the
-//! block, or the one file of a sentence that announces it ("Here is the new version of `a.py`:").
-//! Such a comment is not part of the file. Shell blocks are taken only for a file that is a script; they
+//! line above the block, in a heading above a sentence, in the fence line, alone on the first line of the
+//! block, or the one file of a label that announces it (`file_label`). What names the file on the first
+//! line, be it a path or a comment, is not part of the file. Shell blocks are taken only for a file that is a script; they
 //! are never run. Blocks that show a part, a diff or an output are left to the person. Where fences
 //! follow that may as well be of the file, its end is uncertain and nothing from there on is taken.
 //!
@@ -26,7 +26,7 @@ use crate::line::{ends_with_colon, has_word};
 use crate::repair;
 use crate::tags::{FileContent, copy_button};
 use crate::trim::{filled_above, is_blank, trim, trim_start};
-use crate::{file_name, known_name, work, workspace_root};
+use crate::{file_label, file_name, known_name, undone, work, workspace_root};
 
 /// Marks with which a comment begins.
 const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
@@ -90,6 +90,14 @@ impl<'a> FileBlock<'a> {
         let content = &lines[self.content];
         let content = match content.split_first() {
             Some((first, rest)) if labelled(first) == Some(self.name) => rest,
+            Some((first, rest)) if self.is_named_inside && trim(first) == self.name => {
+                rest.strip_prefix(&[""]).unwrap_or(rest)
+            }
+            Some((first, rest))
+                if self.is_named_inside && !known_name::begins_with(self.name, first) =>
+            {
+                rest
+            }
             _ => content,
         };
         let item = match self.end {
@@ -153,9 +161,11 @@ fn doubtful_name(above: &str) -> Option<&str> {
     let is_doubtful =
         |name: &&str| is_like_path(name) || known_name::is_known(name) || is_labelled(name);
     let announced = || {
-        file_name::in_backticks(above).filter(|name| {
-            announces(above, name) || (is_like_path(name) && leads_to(above, name).is_some())
-        })
+        let name = file_name::in_backticks(above)?;
+        let speech = file_label::Speech::around(above, name)?;
+        let is_led = ends_with_colon(above)
+            && (speech.is_whole() || (is_like_path(name) && !speech.is_part));
+        is_led.then_some(name)
     };
     file_name::word(above)
         .filter(is_doubtful)
@@ -223,7 +233,10 @@ fn files(lines: &[&str], depth: Depth) -> Vec<BlockCandidate> {
         }
         let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
         let mut end = close.map_or(lines.len(), |close| close + 1);
+        let above = filled_above(&lines[after..at], at - after);
+        let is_named = fence.is_long() && above.is_some_and(speaks_of_file);
         if depth == Depth::Reply
+            && !is_named
             && let Some(frame_end) = frame_end(lines, at, close, &fence)
         {
             let start = at + 1;
@@ -237,9 +250,15 @@ fn files(lines: &[&str], depth: Depth) -> Vec<BlockCandidate> {
     found
 }
 
+/// Returns true if a line names a file: a longer fence below it shows one, and frames nothing.
+fn speaks_of_file(line: &str) -> bool {
+    let is_name = |word: &str| file_name::is_unmistakable(word);
+    !file_name::in_words(line).is_empty() || file_name::word(line).is_some_and(is_name)
+}
+
 /// Where the contents of a fence that is only a frame around others end.
 ///
-/// A longer fence is one, and so is a `diff` that shows no diff: what seems to close it opens the
+/// A longer fence is one unless a line above it names a file, and so is a `diff` that shows no diff: what seems to close it opens the
 /// first block inside of it.
 fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>) -> Option<usize> {
     if fence.is_long() {
@@ -363,8 +382,15 @@ pub(crate) fn named<'a>(
         .take(2)
         .find(|line| !is_blank(lines[*line]))
         .filter(|line| !ends_sentence(lines[after..*line].last()))
-        .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
-    let inside = || Some((at, labelled(lines.get(at + 1)?)?));
+        .and_then(|line| {
+            let name = named_above(lines[line], line + 1 == at)?;
+            let is_other = |above| file_label::is_other_item(above, name);
+            let is_one_of_several =
+                filled_above(&lines[after..line], line - after).is_some_and(is_other);
+            (!is_one_of_several || file_name::alone(lines[line]).is_some()).then_some((line, name))
+        })
+        .or_else(|| heading_above(lines, at, after));
+    let inside = || Some((at, named_inside(lines, at, after, fence)?));
     let is_inside = above.is_none();
     let (line, text) = above.or_else(inside)?;
     (is_taken(language, text) && !is_example(line)).then_some(NamedBlock {
@@ -372,6 +398,82 @@ pub(crate) fn named<'a>(
         line,
         is_inside,
     })
+}
+
+/// The file that a heading names, if nothing but a sentence or two of no other file stand between it and
+/// the fence on the line `at`.
+fn heading_above<'a>(lines: &[&'a str], at: usize, after: usize) -> Option<(usize, &'a str)> {
+    const MOST_LINES: usize = 8;
+    let is_sentence = |text: &str| {
+        text.chars().next().is_some_and(char::is_alphanumeric)
+            && !text.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let mut above = (after..at).rev().take(MOST_LINES);
+    let mut said = Vec::new();
+    let (line, name) = above.find_map(|line| {
+        let text = trim(lines[line]);
+        match () {
+            () if text.is_empty() => None,
+            () if file_label::is_heading(text) => {
+                Some(file_name::alone(text).map(|name| (line, name)))
+            }
+            () if is_sentence(text) => {
+                said.push(text);
+                None
+            }
+            () => Some(None),
+        }
+    })??;
+    let is_about = |text: &&str| {
+        file_name::in_words(text)
+            .into_iter()
+            .all(|other| other == name)
+    };
+    let tells_past = |text: &&str| undone::tells(&file_name::words_beside(text, "`"), "");
+    if said.iter().any(tells_past) {
+        return None;
+    }
+    let leads = said
+        .iter()
+        .all(|text| is_about(text) && file_label::leads_to_whole(text));
+    (leads && !said.is_empty() && file_name::names_file(lines[line], name)).then_some((line, name))
+}
+
+/// The file that the first line within a code block names.
+fn named_inside<'a>(
+    lines: &[&'a str],
+    at: usize,
+    after: usize,
+    fence: &Fence<'_>,
+) -> Option<&'a str> {
+    let first = lines.get(at + 1)?;
+    let is_part =
+        || filled_above(&lines[after..at], at - after).is_some_and(file_label::leads_to_part);
+    let comment = || {
+        let name = named_at_top(&[first]).filter(|name| file_name::alone(first) == Some(name))?;
+        let is_mark = !(trim(first).starts_with('#') && may_hold_fences(name, fence));
+        (is_mark && known_name::is_file(name)).then_some(name)
+    };
+    let plain = || comment().or_else(|| path_at_top(lines, at, fence));
+    labelled(first).or_else(|| plain().filter(|_| !is_part()))
+}
+
+/// The path that stands alone on the first line of a code block, if the lines below it are no paths.
+fn path_at_top<'a>(lines: &[&'a str], at: usize, fence: &Fence<'_>) -> Option<&'a str> {
+    const OUTPUTS: &str = "console output log logs tree diff patch";
+    let name = lines.get(at + 1)?.trim_end();
+    let below = lines.get(at + 2..)?.iter().find(|line| !is_blank(line))?;
+    let below = trim(below);
+    let is_path = |text: &str| text.ends_with('/') || file_name::is_unmistakable(text);
+    let is_label = file_name::is_file(name)
+        && !name.starts_with('.')
+        && !fence.is_frame()
+        && !has_word(OUTPUTS, fence.language())
+        && Fence::read(below).is_none()
+        // Below the name of a file, an output is indented.
+        && !(fence.info.is_empty() && lines[at + 2].starts_with([' ', '\t']))
+        && !is_path(below);
+    is_label.then_some(name)
 }
 
 /// Returns true if a name below this line is the end of a sentence that began there.
@@ -406,7 +508,7 @@ fn named_above(line: &str, is_next: bool) -> Option<&str> {
     file_name::alone(line)
         .filter(|name| file_name::names_file(line, name))
         .or_else(bare_word)
-        .or_else(|| announced(line))
+        .or_else(|| file_label::whole(line))
 }
 
 /// The file of a comment that does nothing but say so: `// filepath: src/a.ts`.
@@ -496,64 +598,6 @@ fn is_label(word: &str) -> bool {
         "note", "output", "result", "shell", "text", "usage",
     ];
     LABELS.iter().any(|label| word.starts_with(label))
-}
-
-/// The file of a sentence that says that the whole of it follows: ``Here is the new `a.py`:``,
-/// ``Create `a.py`:``, ``The complete `a.py` file:``.
-fn announced(line: &str) -> Option<&str> {
-    // As under a label, a directory and an extension make a name.
-    let is_path = |name: &&str| name.contains('/') && file_name::extension(name).is_some();
-    let path = || {
-        file_name::in_backticks(line)
-            .filter(is_path)
-            .filter(|name| file_name::names_file(line, name))
-    };
-    file_name::in_sentence(line)
-        .or_else(path)
-        .filter(|name| announces(line, name))
-}
-
-/// Returns true if a sentence says that the whole of the file with this name follows.
-fn announces(line: &str, name: &str) -> bool {
-    const VERBS: &str = "create overwrite rewrite write";
-    const WHOLE: &str = "complete corrected entire final full new revised rewritten updated whole";
-    let is_said =
-        |word: &String| word.starts_with("here") || has_word(VERBS, word) || has_word(WHOLE, word);
-    let is_word = |sought: &'static str| move |word: &String| word == sought;
-    leads_to(line, name).is_some_and(|(before, after)| {
-        let is_replaced =
-            || before.iter().any(is_word("replace")) && after.iter().any(is_word("with"));
-        before.iter().any(is_said) || is_replaced()
-    })
-}
-
-/// The words before and after the name of a file, if they do nothing but lead to what follows.
-fn leads_to(line: &str, name: &str) -> Option<(Vec<String>, Vec<String>)> {
-    const BEFORE: &str = "\
-        a also an and code complete content contents corrected create entire file final finally first fixed for \
-        full here here's is last lastly modified new next now of our overwrite please replace revised \
-        rewrite rewritten the then this updated version whole with write your";
-    const PARTIAL: &str = "\
-        change changes excerpt lines output part run section snippet usage use";
-    let text = trim(line);
-    let (before, after) = text.split_once(name).filter(|_| ends_with_colon(text))?;
-    // "No problem! Here is ...": only the last sentence announces it.
-    let before = ["! ", ". ", "? "]
-        .iter()
-        .fold(before, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
-    let words = |text: &str| -> Vec<String> {
-        text.split(|character: char| {
-            !(character.is_alphanumeric() || matches!(character, '\'' | '’'))
-        })
-        .filter(|word| !word.is_empty())
-        .map(|word| word.to_lowercase().replace('’', "'"))
-        .collect()
-    };
-    let before = words(before);
-    let after = words(after);
-    let is_part = after.iter().any(|word| has_word(PARTIAL, word));
-    let is_lead = before.iter().all(|word| has_word(BEFORE, word));
-    (is_lead && !is_part).then_some((before, after))
 }
 
 /// Returns true if a block of this language can be that file.
@@ -773,6 +817,126 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_heading_names_the_file_below_a_sentence() {
+        for above in [
+            "### a.py\n\nThe value has to be checked here.\n\n",
+            "**`a.py`**\n\nHier muss der Wert geprüft werden.\n\n",
+            "## a.py\n这里需要检查该值。\n\n",
+            "### `a.py`\n\nHere is the full file:\n\n",
+            "### `a.py`\n\nIt is checked here.\nNothing else is.\n\n",
+        ] {
+            case(&format!("{above}```\nx\n```\n"), &[("a.py", "x\n")]);
+        }
+        for above in [
+            "### a.py\n\nAdd this import:\n\n",
+            "### a.py\n\nAdd the import at the top.\n\n",
+            "### a.py\n\nReplace the condition with:\n\n",
+            "### a.py\n\nUse it like this:\n\n",
+            "### a.py\n\nThis is only an excerpt.\n\n",
+            "### a.py\n\nIt is read by `b.py`.\n\n",
+            "### a.py\n\nShould I do this?\n\n",
+            "### a.py\n\n- One.\n\n",
+            "### Words\n\nThe value has to be checked here.\n\n",
+            "a.py\n\nSome words.\n\n",
+        ] {
+            case(&format!("{above}```\nx\n```\n"), &[]);
+        }
+    }
+
+    #[test]
+    fn a_path_on_the_first_line_names_the_file() {
+        for top in ["src/a.py\n", "src/a.py\n\n"] {
+            case(
+                &format!("Sure:\n\n```python\n{top}import x\ny\n```\n"),
+                &[("src/a.py", "import x\ny\n")],
+            );
+        }
+        for block in [
+            "```\na.py\nb.py\n```\n",
+            "```\na.py\nlib/\n```\n",
+            "```\na.py\n```\n",
+            "```console\na.py\nx y\n```\n",
+            "```\na.py\n  1:1 error\n```\n",
+            "Add this import:\n```python\na.py\nimport x\n```\n",
+            "The output is:\n```text\na.py\nx y\n```\n",
+            "```\nsome.thing\nx y\n```\n",
+            "```gitignore\n.env\n*.log\n```\n",
+            "``````\na.py\nx y\n``````\n",
+        ] {
+            case(block, &[]);
+        }
+    }
+
+    #[test]
+    fn a_comment_with_the_name_of_a_file_that_exists_is_a_label() {
+        let existing = |path: &RelPath| match path.as_str() {
+            "x.go" => Some("package x\n".to_owned()),
+            "y.go" => Some("// y.go\npackage y\n".to_owned()),
+            "README.md" => Some("# README.md\n".to_owned()),
+            _ => None,
+        };
+        let written = |text: &str| {
+            let lines: Vec<&str> = text.lines().collect();
+            let _names = known_name::look_up(&existing, &lines);
+            files(text)
+        };
+        let file = |path: &str, text: &str| vec![(path.to_owned(), text.to_owned())];
+        let words = "Sure:\n\n";
+        for (block, expected) in [
+            (
+                "```go\n// x.go\npackage z\n```\n",
+                file("x.go", "package z\n"),
+            ),
+            (
+                "```go\n// y.go\npackage z\n```\n",
+                file("y.go", "// y.go\npackage z\n"),
+            ),
+            (
+                "```markdown\n<!-- README.md -->\n# X\n```\n",
+                file("README.md", "# X\n"),
+            ),
+            ("```markdown\n# README.md\n# X\n```\n", Vec::new()),
+            ("```go\n// z.go\npackage z\n```\n", Vec::new()),
+            ("```go\n// x.go does this\npackage z\n```\n", Vec::new()),
+        ] {
+            assert_eq!(written(&format!("{words}{block}")), expected, "{block}");
+        }
+    }
+
+    #[test]
+    fn a_longer_fence_below_a_line_that_names_a_file_is_no_frame() {
+        let block = "````markdown\n# X\n\n### `config.yml`\n\n```yaml\na: 1\n```\n````\n";
+        for above in [
+            "This is in README.md.",
+            "I looked at `README.md`.",
+            "See `README.md`:",
+        ] {
+            case(&format!("{above}\n\n{block}"), &[]);
+        }
+        case(
+            &format!("Here it is:\n\n{block}"),
+            &[("config.yml", "a: 1\n")],
+        );
+        let readme = "# X\n\n### `config.yml`\n\n```yaml\na: 1\n```\n";
+        case(
+            &format!("\u{1f4c4} **README.md**\n\n{block}"),
+            &[("README.md", readme)],
+        );
+    }
+
+    #[test]
+    fn an_item_of_several_is_no_label() {
+        case(
+            "I changed:\n- `a.py` \u{2013} one\n- `b.py` \u{2013} two\n\n```\nx\n```\n",
+            &[],
+        );
+        case(
+            "1. **`a.py`** \u{2013} one\n\n   ```\n   x\n   ```\n\n2. **`b.py`** \u{2013} two\n\n   ```\n   y\n   ```\n",
+            &[("a.py", "x\n"), ("b.py", "y\n")],
+        );
     }
 
     #[test]

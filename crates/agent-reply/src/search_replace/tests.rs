@@ -410,3 +410,69 @@ fn a_label_above_the_words_over_a_block_names_its_file() {
         }
     }
 }
+
+#[test]
+fn a_fence_line_names_the_file_whatever_its_extension() {
+    for name in [
+        "x.gemspec",
+        "x.podspec",
+        "x.erb",
+        "x.njk",
+        "x.po",
+        "x.service",
+        "x.in",
+        "x.am",
+    ] {
+        for fence in [
+            format!("```ruby {name}"),
+            format!("```text:{name}"),
+            format!("```rb title=\"{name}\""),
+        ] {
+            case(
+                &format!("```python a.py\n{BLOCK}```\n\n{fence}\n{BLOCK}```\n"),
+                &[("a.py", "old\n", "new\n"), (name, "old\n", "new\n")],
+            );
+        }
+    }
+}
+
+#[test]
+fn an_explanation_behind_the_name_labels_the_block() {
+    for above in [
+        "1. **`a.py`** \u{2013} The value has to be checked here.",
+        "1. **`a.py`** - The value has to be checked here.",
+        "**`a.py`**: The value has to be checked here.",
+        "- `a.py` \u{2013} The value has to be checked here.",
+        "### `a.py`: the value",
+    ] {
+        case(
+            &format!("{above}\n\n```\n{BLOCK}```\n"),
+            &[("a.py", "old\n", "new\n")],
+        );
+        case(
+            &format!("b.py\n```\n{BLOCK}```\n\n{above}\n\n```\n{BLOCK}```\n"),
+            &[("b.py", "old\n", "new\n"), ("a.py", "old\n", "new\n")],
+        );
+    }
+    for above in [
+        "I changed:\n- `a.py` \u{2013} one\n- `b.py` \u{2013} two",
+        "- `a.py` \u{2013} like `b.py`",
+        "### `b.py`\n\n`a.py`: it imports this",
+    ] {
+        message(&format!("{above}\n\n```\n{BLOCK}```\n"));
+    }
+}
+
+#[test]
+fn a_heading_with_a_file_that_exists_labels_the_block_below_its_words() {
+    let existing = |path: &RelPath| (path.as_str() == "x.gemspec").then(String::new);
+    let reply = format!(
+        "a.py\n```\n{BLOCK}```\n\n### x.gemspec\n\nIt is raised here.\n\n```ruby\n{BLOCK}```\n"
+    );
+    let lines: Vec<&str> = reply.lines().collect();
+    let _names = crate::known_name::look_up(&existing, &lines);
+    case(
+        &reply,
+        &[("a.py", "old\n", "new\n"), ("x.gemspec", "old\n", "new\n")],
+    );
+}
