@@ -23,7 +23,7 @@
 //! | 14 | a document: front matter, a title with further headings, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files; a patch, or a hunk of it, that is sent twice | neither; the first |
 //! | 16 | commands above words that take them back: `Sorry, ignore the above` | told, not done |
-//! | 17 | a command in an HTML comment, a here-document or a string of a code block, a tag below other lines of a program (`enclosed`); one under words that call it an example, forbid it, quote it, or offer it for later, on a condition or as one option | told, not done; done if the end mark is in its code block |
+//! | 17 | a command in an HTML comment, a here-document or a string of a code block, a tag below other lines of a program (`enclosed`); one beside words that call it an example, forbid it, give it up, quote it, ask about it, or offer it for later, on a condition or as one option (`words_against`) | told, not done; done if the end mark is in its code block |
 //! | 18 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
 //! | 19 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 

@@ -40,6 +40,8 @@ struct OpenText<'a> {
     line: usize,
     text: EnclosingText,
     end: TextEndMark<'a>,
+    /// It is a comment of the page around the code blocks in it.
+    holds_fences: bool,
 }
 
 enum TextEndMark<'a> {
@@ -67,6 +69,11 @@ pub(super) fn find(lines: &[&str], is_taken: &[bool]) -> Vec<(Range<usize>, Encl
             if open.is_none() && is_comment && kind().is_some() {
                 found.push((at..at + 1, EnclosingText::Comment));
             } else if open.is_some() && matches!(kind(), Some(Kind::End(_))) {
+                open = None;
+            }
+        } else if let Some(begun) = open.as_ref().filter(|it| it.holds_fences) {
+            if begun.ends_on(line) {
+                found.push((begun.line..at, begun.text));
                 open = None;
             }
         } else if next.is_some_and(|next| fence.is_none_or(|around| next.closes(&around))) {
@@ -118,6 +125,7 @@ impl<'a> OpenText<'a> {
         Some(Self {
             line: at,
             text,
+            holds_fences: text == EnclosingText::Comment && fence.is_none(),
             end,
         })
     }

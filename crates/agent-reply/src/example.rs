@@ -13,11 +13,11 @@ use crate::code_fence::{self, Fence};
 use crate::enclosed::{self, EnclosingText};
 use crate::line::{COLONS, begins_with, ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
-use crate::{file_name, has_effects, line_index, tags};
+use crate::{file_name, has_effects, line_index, tags, words_against};
 
-/// Words above a command that speak against carrying it out.
+/// Words beside a command that speak against carrying it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WordsAbove {
+pub(super) enum WordsAbove {
     Example,
     Refusal,
     /// A question to the person: `Should I do this?`
@@ -26,6 +26,8 @@ enum WordsAbove {
     Offer,
     /// From elsewhere: `In the previous round I sent:`
     Quotation,
+    /// A sentence below it: `I would not do that, though.`
+    Rejected,
     /// A sentence that goes on below it: `I considered`, the command, `but rejected it.`
     Sentence,
     /// No words, but a comment, a string or a program around it.
@@ -50,7 +52,10 @@ impl WordsAbove {
             return Some(Self::OneOption);
         }
         // Only the last sentence leads to the command.
-        let (before, text) = last_sentence(text);
+        let (before, sentence) = last_sentence(text);
+        let clause = sentence.rfind("; ").map(|at| at + 2);
+        let clause = clause.or_else(|| Some(sentence.rfind('\u{ff1b}')? + '\u{ff1b}'.len_utf8()));
+        let text = &sentence[clause.filter(|at| *at < sentence.len()).unwrap_or(0)..];
         // `How is it fixed? Like this:`
         let is_answer = before.ends_with(['?', '\u{ff1f}']);
         let label = text.trim_matches(|c: char| !c.is_alphanumeric());
@@ -64,10 +69,11 @@ impl WordsAbove {
             .find(|kind| kind.holds(label, text, is_led))
             .filter(|kind| !(is_answer && kind.words == Self::Example))
             .map(|kind| kind.words)
-            .or_else(|| (is_led && (forbids(label) || is_crossed_out)).then_some(Self::Refusal))
+            .or_else(|| (is_led && is_crossed_out).then_some(Self::Refusal))
             .or_else(|| (is_led && (offers(label) || depends(label))).then_some(Self::Offer))
             .or_else(|| (is_led && calls_example(label)).then_some(Self::Example))
             .or_else(|| label.ends_with(" for example").then_some(Self::Example))
+            .or_else(|| words_against::read(sentence))
     }
 
     /// Reads the sentence that names the file of what it leads to: `Do not change it in a.py:`.
@@ -89,8 +95,9 @@ impl WordsAbove {
         let (what, hint) = match self {
             Self::Example => ("the words above it call it an example", WITHOUT_WORDS),
             Self::Refusal => ("the words above it say not to do it", WITHOUT_WORDS),
+            Self::Rejected => ("the words below it give it up", WITHOUT_WORDS),
             Self::Question => (
-                "the words above it ask if it should be done",
+                "the words beside it ask if it should be done",
                 "Ask with `[ASK_USER]`, or send it again without them.",
             ),
             Self::Offer => (
@@ -133,9 +140,7 @@ pub(super) fn speaks_against(line: &str) -> bool {
 
 /// A text up to its last sentence or clause, and that one.
 fn last_sentence(text: &str) -> (&str, &str) {
-    const ENDS: [&str; 8] = [
-        ". ", "? ", "! ", "; ", "\u{3002}", "\u{ff1f}", "\u{ff01}", "\u{ff1b}",
-    ];
+    const ENDS: [&str; 6] = [". ", "? ", "! ", "\u{3002}", "\u{ff1f}", "\u{ff01}"];
     let inner = text.trim_end_matches(['\u{3002}', '\u{ff1f}', '\u{ff01}', '\u{ff1b}']);
     let ends = ENDS
         .iter()
@@ -255,7 +260,7 @@ fn depends(sentence: &str) -> bool {
     const WISHES: &str = "möchte,willst,wollen,souhaite,voule,veux,quiere,desea,quise,vuoi,vuole,\
         хотите,хочешь,想,希望,需要";
     const OTHER_ORDERS: &str = "kannst |können |führe|starte|lösche|vous |tu |exécut|lancez |supprim|\
-        puede|ejecut|elimin|puoi|esegui|pode|можете|можно|выполните|запустите|请|可以|就|则";
+        puede|ejecut|elimin|puoi|esegui|pode|можете|можно|выполните|запустите|请|可以|就|则|wäre das|würde|könnte";
     let orders = |clause: &str| {
         let mut words = clause.split_whitespace();
         let verb = words.find(|word| !has_word(FILLERS, word));
@@ -289,7 +294,13 @@ fn calls_example(sentence: &str) -> bool {
         .split(',')
         .find_map(|lead| sentence.strip_prefix(lead));
     if let Some(rest) = led {
-        return rest.is_empty() || rest.starts_with([',', '\u{ff0c}', '\u{3001}']) || rest == " so";
+        return rest.is_empty()
+            || begins_with(
+                rest,
+                " sähe so| wäre das| könnte das| könnte man| würde man",
+            )
+            || rest.starts_with([',', '\u{ff0c}', '\u{3001}'])
+            || rest == " so";
     }
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
@@ -319,51 +330,6 @@ fn calls_example(sentence: &str) -> bool {
         .iter()
         .all(|word| NOUNS.split_whitespace().any(|it| it == *word));
     begins(STARTS) && is_any && is_end && at < 7
-}
-
-/// Returns true if a sentence forbids what follows: `do not run this`, `I will not run this command`,
-/// `avoid this`.
-///
-/// Only a ban on the commands below counts: `the workers never run the migration twice` is none.
-fn forbids(sentence: &str) -> bool {
-    const NEGATIONS: &str = "not don't never won't wouldn't didn't shouldn't mustn't haven't";
-    const VERBS: &str = "do doing done run running execute executing use using apply applying send \
-        sending write try call type copy change changing edit editing delete deleting remove removing";
-    const OBJECTS: &str = "this these that it";
-    const REASONS: [&str; 4] = [" because ", ", since ", ", as ", ", which "];
-    const NOUNS: &str = "command commands code block blocks script edit edits change patch file \
-        files one way like yet again now please following";
-    let sentence = REASONS.iter().fold(sentence, |rest, reason| {
-        rest.split_once(reason).map_or(rest, |(before, _)| before)
-    });
-    let sentence = sentence.trim_end_matches(',');
-    let words: Vec<&str> = sentence.split_whitespace().collect();
-    let is_meant = |rest: &[&str], is_order: bool| {
-        let rest = match rest {
-            ["the", "following", rest @ ..] => rest,
-            [object, rest @ ..] if has_word(OBJECTS, object) => rest,
-            _ => return false,
-        };
-        let mut rest = rest.iter();
-        let is_plain = rest.all(|word| has_word(NOUNS, word) || has_word(OBJECTS, word));
-        is_plain || is_order
-    };
-    words.iter().enumerate().any(|(at, word)| {
-        let (below, is_order) = match *word {
-            "avoid" => (&words[at + 1..], at == 0),
-            _ if has_word(NEGATIONS, word) => match &words[at + 1..] {
-                [verb, rest @ ..] if has_word(VERBS, verb) => (rest, at < 2),
-                _ => return false,
-            },
-            _ => return false,
-        };
-        let below = match below {
-            [verb, rest @ ..] if *word == "avoid" && has_word(VERBS, verb) => rest,
-            below => below,
-        };
-        let is_order = is_order && matches!(words[0], "do" | "don't" | "never" | "avoid");
-        is_meant(below, is_order)
-    })
 }
 
 /// The first line below the last words that take back what stands above them; `blocks` are the lines
@@ -430,7 +396,9 @@ fn regrets(line: &str, has_commands_below: bool) -> bool {
             .iter()
             .any(|it| text.contains(it));
     is_opened && (has_commands_below || is_wrong)
-        || text.split(['.', '!', '?', ':', ';']).any(calls_it_off)
+        || text
+            .split(['.', '!', '?', ':', ';', '\u{2013}', '\u{2014}'])
+            .any(calls_it_off)
 }
 
 /// Returns true if a sentence gives up what stands above it: `please disregard my answer above`,
@@ -440,8 +408,14 @@ fn calls_it_off(sentence: &str) -> bool {
     const OBJECTS: &str = "above previous earlier first last my answer block blocks call command \
         commands edit edits diff patch reply version message";
     const FILLERS: &str = "it this that the all of everything please one";
-    let sentence = sentence.trim_start();
-    let sentence = sentence.strip_prefix("actually, ").unwrap_or(sentence);
+    let sentence = sentence.trim();
+    if begins_with(sentence, words_against::TAKEN_BACK) {
+        return true;
+    }
+    let (is_turned, sentence) = match sentence.strip_prefix("actually, ") {
+        Some(rest) => (true, rest),
+        None => (false, sentence),
+    };
     let sentence = sentence.strip_prefix("please ").unwrap_or(sentence);
     let is_wrong = ["above is wrong", "above was wrong"]
         .iter()
@@ -453,7 +427,8 @@ fn calls_it_off(sentence: &str) -> bool {
         return is_wrong || is_other;
     };
     // A warning may be ignored too.
-    let names_it = verb != "ignore" || words.clone().any(|word| has_word(OBJECTS, word));
+    let names_it =
+        verb != "ignore" || is_turned || words.clone().any(|word| has_word(OBJECTS, word));
     names_it
         && words.clone().next().is_some()
         && words.all(|word| has_word(OBJECTS, word) || has_word(FILLERS, word))
@@ -493,7 +468,8 @@ pub(super) fn find(
         if same.is_none() {
             let block = ends.get(last).filter(|block| block.contains(&line));
             same = led_by(lines, line, words_from)
-                .or_else(|| set_into_sentence(lines, block?.clone(), words_from));
+                .or_else(|| set_into_sentence(lines, block?.clone(), words_from))
+                .or_else(|| given_up_below(lines, ends.get(last..)?, free_from));
         }
         while enclosed.next_if(|(lines, _)| lines.end <= line).is_some() {}
         // Other dialects have looked at the program around them.
@@ -537,6 +513,9 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
     let end = line + usize::from(is_sentence);
     let above = (free_from.min(line)..end).rev().take(MOST_LINES);
     for text in above.map(|at| lines[at]) {
+        if is_quoted_fence(text) {
+            continue;
+        }
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
         } else if !is_blank(text) && file_name::alone(text).is_none() {
@@ -565,6 +544,52 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         }
     }
     None
+}
+
+/// Returns true if a line is a fence behind the mark of a quotation.
+fn is_quoted_fence(line: &str) -> bool {
+    let inner = line.trim_start_matches(['>', ' ']);
+    inner.len() < line.len() && line.contains('>') && Fence::read(inner).is_some()
+}
+
+/// The words of the first sentence below a block, and those that follow it with nothing between, that give
+/// it up or ask if it is to be done. An end mark among them says that it is the answer.
+fn given_up_below(
+    lines: &[&str],
+    blocks: &[Range<usize>],
+    free_from: usize,
+) -> Option<(usize, WordsAbove)> {
+    const MOST_BLOCKS: usize = 100;
+    const MOST_LINES: usize = 10;
+    let block = blocks.first()?;
+    let above = lines.get(free_from..=block.start).unwrap_or_default();
+    let is_code = above.iter().any(|line| Fence::read(line).is_some());
+    let mut end = block.end;
+    for next in blocks.iter().take(MOST_BLOCKS).skip(1) {
+        let between = lines.get(end..next.start).unwrap_or_default();
+        if !between.iter().all(|line| is_blank(line)) {
+            break;
+        }
+        let tag = lines.get(next.start).and_then(|line| tags::read(0, line));
+        if tag.is_some_and(|tag| matches!(tag.kind, tags::Kind::End(_))) {
+            return None;
+        }
+        end = end.max(next.end);
+    }
+    let is_end = |line: &&str| is_blank(line) || (is_code && code_fence::is_bare(line));
+    let mut below = lines.get(end..)?.iter().take(MOST_LINES);
+    let below = below.find(|line| !is_end(line))?;
+    let lower = trim(below).to_lowercase().replace('\u{2019}', "'");
+    let ends = [". ", "! ", "? "].iter().filter_map(|end| lower.find(end));
+    let sentence = &lower[..ends.min().map_or(lower.len(), |end| end + 1)];
+    let words = match () {
+        () if sentence.ends_with(['?', '\u{ff1f}']) && words_against::asks_below(sentence) => {
+            WordsAbove::Question
+        }
+        () if words_against::rejected_below(sentence) => WordsAbove::Rejected,
+        () => return None,
+    };
+    Some((end, words))
 }
 
 /// The words around a command without a code block that a sentence goes on below: `I considered`, the
@@ -673,7 +698,7 @@ mod phrases {
                 after you confirm|only if |only run |only do |only use |later|next round|\
                 in the next round|to undo,|to undo this|to undo it|to roll back,|to revert this|\
                 to revert it",
-            parts: "once you approve|can also |not done yet|possible follow-up",
+            parts: "once you approve|can also |not done yet|possible follow-up|plan b",
             ends: " later| yourself",
         },
         WordsKind {

@@ -24,11 +24,11 @@ const WELL_KNOWN: &str = "\
 
 /// Extensions that make a word in prose a file: `console.log` is code, `console.ts` is a file.
 const EXTENSIONS: &str = "\
-    adoc asm astro awk bash bat bazel bib bzl c cc cfg cjs clj cljs cmake cmd conf cpp cs csproj \
-    css csv cu cxx d dart diff el elm env erl ex exs fish fs fsx gleam go gql gradle graphql \
+    adoc asm astro awk bash bat bazel bib bzl c cabal cc cfg cjs clj cljs cmake cmd conf cpp cs csproj \
+    css csv cu cxx d dart diff ejs el elm env erb erl ex exs fish fs fsx gemspec gleam go gql gradle graphql \
     groovy h haml hbs hcl hh hpp hs htm html hxx ini ipynb java jl js json json5 jsonc jsonl jsx \
     kt kts less lisp lock lua m markdown md mdx mjs mk ml mli mm nim nix odin org pas patch php \
-    pl plist pm prisma properties proto ps1 pug py pyi pyx r rake rb rkt rs rst s sass scala scm \
+    pl plist pm podspec prisma properties proto ps1 pug py pyi pyx r rake rb rkt rs rst s sass scala scm \
     scss sh sln sol sql styl sv svelte svg swift tcl tex tf tfvars thrift toml ts tsv tsx txt v \
     vb vbs vhd vim vue wat wgsl xaml xml xsd yaml yml zig zsh";
 

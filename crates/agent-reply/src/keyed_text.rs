@@ -129,7 +129,7 @@ impl<'t> KeyedTexts<'t> {
                 && (path.is_some() || self.has(SCRIPTS))
         };
         let is_edit = || {
-            let is_pair = self.has("search old_string find") && self.has("replace new_string");
+            let is_pair = self.has("search old_string find") && self.has(tools::NEW);
             self.names_file() && (is_pair || self.has("code_edit"))
         };
         // The whole text of a file, as a canvas has it: `{"name": "a.py", "content": "..."}`.
@@ -139,6 +139,10 @@ impl<'t> KeyedTexts<'t> {
                 .filter(|(_, it)| is_text && file_name::is_file(it))
         };
         let is_file = || is_text && self.names_file() || title().is_some();
+        // `{"a.py": "x = 1\n"}`
+        if let Some(name) = self.mapped_file() {
+            return Some(ShownWork::default().of_file(name));
+        }
         let first = self.pairs.first().map_or("", |pair| pair.key);
         let lists_files =
             first == "files" && self.pairs.iter().any(|pair| file_name::is_file(pair.key));
@@ -149,6 +153,16 @@ impl<'t> KeyedTexts<'t> {
         let path = path.or_else(|| Some(title()?.1));
         let command = self.text(SCRIPTS).map(|(_, script)| script);
         Some(ShownWork::lines(command.as_slice()).of_files(path))
+    }
+
+    /// The file that JSON maps to a text of several lines.
+    fn mapped_file(&self) -> Option<&'t str> {
+        let first = self
+            .pairs
+            .first()
+            .filter(|it| it.is_quoted && self.text.starts_with('{'))?;
+        let text = first.value.strip_prefix('"')?.split('\n').next()?;
+        (text.contains("\\n") && file_name::is_file(first.key)).then_some(first.key)
     }
 
     /// A call of a function whose first value has no key: `write_file("a.py", "x")`.

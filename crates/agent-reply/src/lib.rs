@@ -55,6 +55,7 @@ mod tools;
 mod trim;
 mod undone;
 mod whole_file;
+mod words_against;
 mod work;
 mod workspace_root;
 mod xml;

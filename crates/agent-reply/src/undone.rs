@@ -10,11 +10,14 @@
 //! | a tool that the table knows where one is called, with a parameter beside or below it, in whatever notation | a call |
 //! | an XML element of a tool or for a file, the tokens of a page | a call |
 //! | `4c4`, `edit 4:4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
-//! | `rm`, `mv` or `sed -i` of a file in backticks, or another command that writes one | a command |
+//! | `rm`, `mv`, `touch` or `sed -i` of a file in backticks, or another command that writes one | a command |
+//! | a row of a table, or two lines with labels, with a file, its old and its new text | an edit |
+//! | JSON that maps the name of a file to its lines | a call |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
-//! | code without a code block below a line that is only the name of a file, in whatever frame | a file |
+//! | code without a code block below a line that is only the name of a file, in whatever frame or call, or indented below one that leads to it | a file |
 //! | a block of org-mode or reStructuredText that names a file, or below a line that leads to it | a file |
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 
@@ -107,15 +110,40 @@ impl<'a> LastLook<'a> {
                 around = is_open.then_some(fence);
             } else {
                 let told = self.found.len();
+                self.quotation(at);
                 self.line(at, LookPlace::Open);
                 if self.found.len() == told && !self.is_taken[at] {
                     self.bare_diff(at);
                     self.other_block(at);
                     self.titled(at);
+                    self.labelled_values(at);
+                    self.table_row(at);
                 }
                 at += 1;
             }
         }
+    }
+
+    /// Looks at the code blocks of the quotation that begins on a line.
+    fn quotation(&mut self, at: usize) {
+        let is_quoted =
+            |line: usize| !self.is_taken[line] && trim(self.lines[line]).starts_with('>');
+        if !is_quoted(at) || (at > 0 && is_quoted(at - 1)) {
+            return;
+        }
+        let quoted = (at..self.lines.len()).take_while(|line| is_quoted(*line));
+        let inner = |line: usize| self.lines[line].trim_start_matches(['>', ' ']);
+        let lines: Vec<&str> = quoted.map(inner).collect();
+        if !lines.iter().any(|line| Fence::read(line).is_some()) {
+            return;
+        }
+        let blocks = find(&lines, &[]).work.into_iter();
+        let blocks = blocks.filter(|it| it.fence.is_some());
+        self.found.extend(blocks.map(|it| UndoneWork {
+            lines: at + it.lines.start..at + it.lines.end,
+            fence: it.fence.map(|fence| at + fence),
+            ..it
+        }));
     }
 
     /// Looks at a code block; returns the line below it, or the first line in it that a command took.
@@ -161,14 +189,20 @@ impl<'a> LastLook<'a> {
         let line = self.lines[at];
         if place == LookPlace::Open && !self.is_taken[at] && line.contains('`') {
             let mut quoted = line.split('`').skip(1).step_by(2);
-            let written = quoted.find_map(|code| Some((code, script::file_written_by(code)?)));
+            let left =
+                |code: &'a str| script::file_left_by(code).filter(|_| code.starts_with("touch "));
+            let written = quoted.find_map(|code| {
+                let name = script::file_written_by(code).or_else(|| left(code));
+                Some((code, name?))
+            });
             let work = written.map(|(code, name)| ShownWork::lines(&[code]).of_file(name));
             let told = work.map(|work| self.told(at, "a command in words", (at..at + 1, work)));
             self.found.extend(told);
         }
         let is_numbered = line.starts_with(|c: char| c.is_ascii_digit());
         let has_mark = line.bytes().any(is_mark) || (!line.is_ascii() && line.contains(WIDE_MARKS));
-        if self.is_taken[at] || !(is_numbered || has_mark) {
+        let is_rename = line.starts_with("rename from ");
+        if self.is_taken[at] || !(is_numbered || has_mark || is_rename) {
             return;
         }
         let tag = || self.tag(at).filter(|_| place != LookPlace::Program);
@@ -200,7 +234,7 @@ impl<'a> LastLook<'a> {
         if let Some(call) = call.or_else(|| bare(has_token(line))) {
             return Some(self.told(at, "a call", call));
         }
-        let is_free = place != LookPlace::Inside || line.starts_with("edit ");
+        let is_free = place != LookPlace::Inside || begins_with(line, "edit |rename from ");
         let edit = self.edit(at).filter(|_| is_free);
         let edit = edit.or_else(|| bare(is_diff_cell(line)))?;
         Some(self.told(at, "an edit", edit))
@@ -208,7 +242,12 @@ impl<'a> LastLook<'a> {
 
     /// Work on a line that nobody reads in this notation.
     fn told(&self, at: usize, what: &str, (lines, work): (Range<usize>, ShownWork)) -> UndoneWork {
-        let shown: String = trim(self.lines[at]).chars().take(80).collect();
+        let mut shown: String = trim(self.lines[at]).chars().take(80).collect();
+        if let [name] = &work.files[..]
+            && !shown.contains(name)
+        {
+            shown = format!("{shown}` for `{name}");
+        }
         UndoneWork {
             lines,
             work,
@@ -323,6 +362,11 @@ impl<'a> LastLook<'a> {
         let below = &self.lines[at + 1..];
         let find =
             |is_end: &dyn Fn(&str) -> bool| below.iter().take(MOST_LINES).position(|it| is_end(it));
+        if let Some(name) = line.strip_prefix("rename from ") {
+            let is_rename = below.first().is_some_and(|it| it.starts_with("rename to "));
+            let work = ShownWork::default().of_file(name);
+            return is_rename.then_some((at..at + 2, work));
+        }
         if is_diff_place(line) {
             let is_changed = |line: &&&str| line.starts_with(['<', '>', '-', '\\']);
             let changed: Vec<&str> = below.iter().take_while(is_changed).copied().collect();
@@ -373,8 +417,9 @@ impl<'a> LastLook<'a> {
         let language = fence.language();
         let lines = &self.lines[content.clone()];
         let inside = || {
-            let name = whole_file::named_at_top(lines);
-            let names = name.map_or_else(|| file_name::in_words(fence.info), |name| vec![name]);
+            let name = whole_file::named_at_top(lines).or_else(|| written_by_ed(fence, lines));
+            let name = name.or_else(|| only_name_at_top(lines));
+            let names = name.map_or_else(|| named_in(fence.info, lines), |name| vec![name]);
             if !names.is_empty() {
                 return Some((at, names));
             }
@@ -428,11 +473,12 @@ impl<'a> LastLook<'a> {
     fn titled(&mut self, at: usize) {
         const LONGEST: usize = 160;
         const MOST_LINES: usize = 60;
-        const LABELS: &str = "begin code content contents create file filename filepath full new of \
-            path source src start the updated";
+        const LABELS: &str = "begin code content contents file filename filepath full in name new now of \
+            path reads source src start the updated";
         let title = self.lines[at];
         let is_told = |it: &UndoneWork| at < it.lines.end;
-        let framed = framed_name(title);
+        let called = called_name(title);
+        let framed = framed_name(title).or(called);
         let is_long = title.len() > LONGEST || self.values >= MOST_VALUES;
         if is_long || (framed.is_none() && !title.contains('.')) {
             return;
@@ -445,8 +491,10 @@ impl<'a> LastLook<'a> {
             let below = self.lines.get(first).map_or("", |line| trim(line));
             below.starts_with("<pre") && leads_to_work(title, name)
         };
+        let is_label = |word: &String| has_word(LABELS, word) || has_word(WORK, word);
+        let is_led = is_led();
         let is_title =
-            framed.is_some() || words.iter().all(|word| has_word(LABELS, word)) || is_led();
+            (framed.is_some() && called.is_none()) || words.iter().all(is_label) || is_led;
         if !is_title || self.found.last().is_some_and(is_told) {
             return;
         }
@@ -467,7 +515,12 @@ impl<'a> LastLook<'a> {
         let is_fence = |line: &&str| Fence::read(line).is_some();
         let is_filled =
             !shown.first().is_none_or(is_sentence) && !self.lines.get(first).is_some_and(is_fence);
-        let is_framed = (framed.is_some() && is_filled)
+        let is_indented = ends_with_colon(title)
+            && self
+                .lines
+                .get(first)
+                .is_some_and(|line| line.starts_with("    ") || line.starts_with('\t'));
+        let is_framed = ((framed.is_some() || is_led || is_indented) && is_filled)
             || (words.iter().any(|word| word == "begin") && !shown.is_empty());
         if code > 1 || (code == 1 && shown.len() == 1) || is_framed {
             let end = end.max(first + 1);
@@ -519,9 +572,10 @@ impl<'a> LastLook<'a> {
         if is_label {
             line = self.line_above(line)?;
         }
-        let names = file_name::in_words(self.lines[line]);
+        let text = without_elements(self.lines[line]);
+        let names = named_in(self.lines[line], &self.lines[at + 1..]);
         let first = names.first()?;
-        let leads = is_label || leads_to_work(self.lines[line], first);
+        let leads = is_label || leads_to_work(&text, first);
         leads.then_some((line, names))
     }
 
@@ -589,6 +643,70 @@ impl<'a> LastLook<'a> {
             _ => {}
         }
     }
+
+    /// A text to look for and its replacement on one line each, below the file that they belong to:
+    /// `File: a.py`, ``Find: `x` ``, ``Replace: `y` ``.
+    fn labelled_values(&mut self, at: usize) {
+        const MOST_LINES: usize = 4;
+        let is_told = self.found.last().is_some_and(|it| at <= it.lines.end);
+        let Some((BlockLabel::Old, _)) = labelled_value(self.lines[at]).filter(|_| !is_told) else {
+            return;
+        };
+        let below = self.lines.get(at + 1).and_then(|line| labelled_value(line));
+        let Some((BlockLabel::New, new)) = below else {
+            return;
+        };
+        let above = (at.saturating_sub(MOST_LINES)..at).rev();
+        let name = above
+            .map(|line| file_name::in_words(self.lines[line]))
+            .find(|it| !it.is_empty());
+        let Some(name) = name.as_ref().and_then(|names| names.first()) else {
+            return;
+        };
+        let work = ShownWork::lines(&[new]).of_file(name);
+        let told = self.told(at, "an edit", (at..at + 2, work));
+        self.found.push(told);
+    }
+
+    /// A row of a table with a file, and the text of the file in another cell or its old and new text.
+    fn table_row(&mut self, at: usize) {
+        const MOST_ROWS: usize = 100;
+        let line = trim(self.lines[at]);
+        if !line.starts_with('|') || !line.contains('`') {
+            return;
+        }
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(trim).collect();
+        let file = cells
+            .iter()
+            .find_map(|cell| file_name::alone(cell).filter(|it| file_name::is_file(it)));
+        let code = |cell: &&&str| cell.len() > 2 && cell.starts_with('`') && cell.ends_with('`');
+        let last = cells
+            .last()
+            .filter(|cell| code(cell) && file_name::alone(cell).is_none());
+        let (Some(name), Some(last)) = (file, last) else {
+            return;
+        };
+        let is_row = |line: &&&str| trim(line).starts_with('|');
+        let above = self.lines[..at].iter().rev().take(MOST_ROWS);
+        let head = above.take_while(is_row).last();
+        let labels = || {
+            head.into_iter()
+                .flat_map(|head| head.split('|'))
+                .filter_map(label)
+        };
+        let is_edit =
+            || labels().any(|it| it == BlockLabel::Old) && labels().any(|it| it == BlockLabel::New);
+        if !(last.contains("<br") || is_edit()) {
+            return;
+        }
+        let texts = last
+            .trim_matches('`')
+            .split("<br")
+            .map(|it| it.trim_start_matches(['/', '>']));
+        let work = ShownWork::lines(&texts.collect::<Vec<_>>()).of_file(name);
+        let told = self.told(at, "an edit", (at..at + 1, work));
+        self.found.push(told);
+    }
 }
 
 /// Returns true if lines with `-` and `+` before them are those of a program, and no list of points.
@@ -630,6 +748,29 @@ fn framed_name(line: &str) -> Option<&str> {
         .ends_with(mark)
         .then(|| trim(line.trim_matches(['=', '-'])))?;
     (!name.contains(' ') && file_name::is_unmistakable(name)).then_some(name)
+}
+
+/// The file that a line names as a call in some notation does: `@write a.py`, `[REPLACE_IN_FILE: a.py]`,
+/// `{{write_file "a.py"}}`, `<code_file name="a.py">`.
+fn called_name(line: &str) -> Option<&str> {
+    const EDGES: &str = "()[]{}<>\"'`=:,";
+    let line = trim(line);
+    let is_closed = |open: char, close: char| line.starts_with(open) && line.ends_with(close);
+    let is_begun = line.starts_with(['@', '/', '\u{23fa}', '\u{25cf}'])
+        || is_closed('[', ']')
+        || is_closed('{', '}')
+        || is_closed('<', '>')
+        || (line.starts_with('<') && line.ends_with("<![CDATA["));
+    if !is_begun {
+        return None;
+    }
+    let mut names = line.split(|c: char| c.is_whitespace() || EDGES.contains(c));
+    let name = names.find(|name| file_name::is_file(name))?;
+    let words = file_name::words_beside(line, name);
+    let asks = words
+        .iter()
+        .any(|word| has_word(WORK, word) || word == "file");
+    asks.then_some(name)
 }
 
 fn is_org(line: &str, mark: &str) -> bool {
@@ -685,6 +826,17 @@ fn label(line: &str) -> Option<BlockLabel> {
         () if has_word(NEW, first) => Some(BlockLabel::New),
         () => None,
     }
+}
+
+/// The label and the text in backticks that a line consists of: ``- old: `x` ``.
+fn labelled_value(line: &str) -> Option<(BlockLabel, &str)> {
+    let text = trim(line).trim_start_matches(['-', '*', '+', ' ']);
+    let (key, value) = text.split_once(':')?;
+    let value = value
+        .trim_matches(['*', ' '])
+        .strip_prefix('`')?
+        .strip_suffix('`')?;
+    Some((label(key)?, value))
 }
 
 /// Returns true if a line is the place of a change in a diff as `diff` writes it by default: `4c4`,
@@ -823,8 +975,83 @@ pub(super) fn leads_to_work(line: &str, name: &str) -> bool {
     let asks = words.iter().any(|word| has_word(WORK, word));
     ends_with_colon(text)
         || text.starts_with('#')
+        || is_label_of(text, name)
         || asks_first(&words)
         || (!text.ends_with('.') && (asks || words.len() <= 4))
+}
+
+/// Returns true if a line is a name with words about it: ``2. **`a.py`** \u{2013} the same``.
+fn is_label_of(line: &str, name: &str) -> bool {
+    const SIGNS: [char; 6] = ['\u{2013}', '\u{2014}', '-', ':', '\u{ff1a}', '('];
+    let is_mark = |c: char| c.is_ascii_digit() || "#*`-+.) ".contains(c);
+    let rest = line.trim_start_matches(is_mark).strip_prefix(name);
+    let rest = rest.map(|rest| rest.trim_start_matches(['*', '`', ' ']));
+    rest.is_some_and(|rest| rest.starts_with(SIGNS)) && !line.ends_with('.')
+}
+
+/// A line without the elements of HTML in it.
+fn without_elements(line: &str) -> Cow<'_, str> {
+    let text = trim(line);
+    if !(text.starts_with('<') && text.contains('>')) {
+        return Cow::Borrowed(line);
+    }
+    let parts = text
+        .split('<')
+        .map(|part| part.split_once('>').map_or(part, |it| it.1));
+    Cow::Owned(trim(&parts.collect::<Vec<_>>().join(" ")).to_owned())
+}
+
+/// The files that a line over a code block names. There a name in backticks may have any extension, and
+/// some words that are headings elsewhere are files.
+fn named_in<'l>(line: &'l str, content: &[&str]) -> Vec<&'l str> {
+    const NAMES: &str = "AUTHORS INSTALL NEWS NOTICE THANKS TODO VERSION autogen bootstrap config configure \
+        fstab hosts passwd sudoers";
+    let names = file_name::in_words(line);
+    if !names.is_empty() {
+        return names;
+    }
+    let is_script = content.first().is_some_and(|first| first.starts_with("#!"));
+    let is_path = |name: &str| {
+        name.contains('/') && file_name::is_unmistakable(name) && file_name::names_file(line, name)
+    };
+    let is_dotted = |name: &str| {
+        let extension = file_name::extension(name).unwrap_or_default();
+        extension.len() > 1
+            && extension.bytes().all(|byte| byte.is_ascii_lowercase())
+            && file_name::is_unmistakable(name)
+            && asks_first(&file_name::words_beside(line, name))
+    };
+    let is_word = |name: &&str| {
+        !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "()<>{}$=".contains(c))
+    };
+    let is_it = |name: &&str| has_word(NAMES, name) || is_path(name) || is_script;
+    let quoted = line.split('`').skip(1).step_by(2).filter(is_word);
+    let alone = file_name::word(line)
+        .or_else(|| line.strip_prefix("text "))
+        .filter(is_word);
+    let mut alone = alone.filter(|_| !line.contains('`')).into_iter();
+    let mut dotted = quoted.clone().filter(|name| is_dotted(name));
+    let name = quoted.clone().find(is_it).or_else(|| dotted.next());
+    name.or_else(|| alone.find(is_it)).into_iter().collect()
+}
+
+/// The name without an extension that a comment on the first line of a code block consists of.
+fn only_name_at_top<'l>(lines: &[&'l str]) -> Option<&'l str> {
+    let comment = lines.iter().find(|line| !line.starts_with("#!"))?;
+    let name = comment
+        .strip_prefix("# ")
+        .filter(|name| !name.contains(' '))?;
+    named_in(name, &lines[..1]).first().copied()
+}
+
+/// The file that a script for `ed` writes.
+fn written_by_ed<'l>(fence: &Fence<'_>, lines: &[&'l str]) -> Option<&'l str> {
+    let is_ed = has_word("ed ex", fence.language());
+    let mut names = lines
+        .iter()
+        .rev()
+        .filter_map(|line| line.strip_prefix("w "));
+    names.next().filter(|_| is_ed)
 }
 
 /// Words on the line above a code block that tell of something that is there or was done.

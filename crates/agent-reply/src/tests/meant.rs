@@ -1203,3 +1203,90 @@ fn what_a_command_prints_is_no_file_of_that_name() {
         assert!(reply.steps.is_empty(), "{command}: {reply:?}");
     }
 }
+
+#[test]
+fn a_file_beside_its_text_is_told_in_whatever_frame() {
+    for text in [
+        "<details><summary>Updated <code>b.py</code></summary>\n\n```python\nx = 1\n```\n</details>\n",
+        "2. **`b.py`** \u{2013} the same for this one\n\n   ```python\n   x = 1\n   ```\n",
+        "`b.py` now reads:\n\n    x = 1\n    y = 2\n",
+        "```json\n{\"b.py\": \"x = 1\\n\"}\n```\n",
+        "```json\n{\n  \"file\": \"b.py\",\n  \"changes\": [\n    {\n      \"find\": \"x\",\n      \
+         \"replace_with\": \"y\"\n    }\n  ]\n}\n```\n",
+        "<code_file name=\"b.py\">\n<![CDATA[\nx = 1\n]]>\n</code_file>\n",
+        "{{write_file \"b.py\"}}\nx = 1\ny = 2\n{{/write_file}}\n",
+        "| File | Old | New |\n|---|---|---|\n| `b.py` | `x = 1` | `x = 2` |\n",
+        "| File | Content |\n|---|---|\n| `b.py` | `x = 1<br>y = 2` |\n",
+        "- `b.py`\n  - line 5\n    - old: `x = 1`\n    - new: `x = 2`\n",
+        "```ed\n1c\nx = 1\n.\nw b.py\n```\n",
+        "> In `b.py`:\n>\n> ```python\n> x = 1\n> ```\n",
+        "[REPLACE_IN_FILE: b.py]\n[OLD]\nx = 1\n[NEW]\nx = 2\n[/REPLACE_IN_FILE]\n",
+        "\u{23fa} Write(b.py)\n  \u{23bf} Wrote 2 lines\n     x = 1\n     y = 2\n",
+        "@write b.py\nx = 1\ny = 2\n@end\n",
+        "```diff\nrename from b.py\nrename to c.py\n```\n",
+        "`touch b.py`\n",
+        "File: `b.py`\nFind: `x = 1`\nReplace: `x = 2`\n",
+        "**`b.gemspec`**\n\n```ruby\nx = 1\n```\n",
+        "Update `b.theme`:\n\n```\nx = 1\n```\n",
+        "### `configure`\n\n```\n#!/bin/sh\nset -e\n```\n",
+        "Create `VERSION`:\n\n```\n2.4.1\n```\n",
+        "## fstab\n\n```\ntmpfs /tmp tmpfs nosuid 0 0\n```\n",
+        "And `bin/release` with this content:\n\n```\nset -e\n```\n",
+        "```\n# NOTICE\nThis product\n```\n",
+    ] {
+        let reply = parse(&format!(
+            "[CREATE_FILE path=\"a.py\"]\nz = 0\n[/CREATE_FILE]\n\n{text}\n[DONE]\n"
+        ));
+        assert_eq!(names(&reply), ["CREATE_FILE", "DONE"], "{text}\n{reply:#?}");
+        assert_eq!(malformed(&reply).len(), 1, "{text}\n{reply:#?}");
+    }
+}
+
+#[test]
+fn a_file_beside_words_about_it_is_no_work() {
+    for text in [
+        "| File | Function |\n|---|---|\n| `b.py` | `parse()` |\n",
+        "> In `b.py` the value is wrong.\n",
+        "[b.py](b.py) is unchanged.\n",
+        "- Before: `f(x)`\n- After: `f(x, y)`\n",
+        "`os.path`:\n\n```python\nimport os\n```\n",
+        "## Usage\n\n```\nx = 1\n```\n",
+        "{\"lodash\": \"4.17\"}\n",
+        "`b.py` stays the same:\n\nIt has the right check.\n",
+    ] {
+        let reply = parse(&format!(
+            "[CREATE_FILE path=\"a.py\"]\nz = 0\n[/CREATE_FILE]\n\n{text}\n[DONE]\n"
+        ));
+        assert_eq!(malformed(&reply), [0u32; 0], "{text}\n{reply:#?}");
+    }
+}
+
+#[test]
+fn an_edit_that_words_speak_against_is_only_told() {
+    let edit = "[DELETE_FILE path=\"a.py\"]";
+    let fenced = format!("```\n{edit}\n```");
+    let quoted = "> ```\n> [DELETE_FILE path=\"a.py\"]\n> ```";
+    for text in [
+        format!("## Rejected alternatives\n\n{fenced}\n"),
+        format!(
+            "<details><summary>Rejected approach (not applied)</summary>\n\n{fenced}\n\n</details>\n"
+        ),
+        format!("I considered this first:\n\n{fenced}\n\nbut rejected it, because it is used.\n"),
+        format!("{fenced}\n\nActually, ignore that. I need to see it first.\n"),
+        format!("{fenced}\n\nScratch that \u{2013} it is wrong.\n"),
+        format!("{fenced}\n\nVergiss das, das ist falsch.\n"),
+        format!(
+            "{fenced}\n\n\u{8bf7}\u{5ffd}\u{7565}\u{4e0a}\u{9762}\u{7684}\u{5185}\u{5bb9}\u{3002}\n"
+        ),
+        format!("{fenced}\n\nShall I apply this, or not?\n"),
+        format!("<!--\n{fenced}\n-->\n"),
+        format!("You wrote:\n\n{quoted}\n"),
+        format!("The ticket says:\n\n{quoted}\n"),
+    ] {
+        let reply = parse(&text);
+        assert_eq!(names(&reply), [] as [&str; 0], "{text}\n{reply:#?}");
+        assert_eq!(malformed(&reply), [1], "{text}\n{reply:#?}");
+    }
+    let text = format!("{fenced}\n\nI did not change this elsewhere.\n");
+    read(&text, &["DELETE_FILE"], &[]);
+}
