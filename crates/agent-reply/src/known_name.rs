@@ -19,8 +19,8 @@ const MAX_NAMES: usize = 50;
 
 thread_local! {
     static NAMES: RefCell<HashSet<String>> = RefCell::default();
-    /// The first lines of the files that comments at the top of code blocks name.
-    static FIRST_LINES: RefCell<HashMap<String, String>> = RefCell::default();
+    /// Of the files that comments at the top of code blocks name, the first line and how many there are.
+    static FIRST_LINES: RefCell<HashMap<String, (String, usize)>> = RefCell::default();
 }
 
 /// The names are known until this is dropped.
@@ -44,7 +44,8 @@ pub(super) fn look_up(file: WorkspaceFileReader<'_>, lines: &[&str]) -> Existing
         let path = RelPath::parse(&workspace_root::relative(name)).ok()?;
         let text = file(&path)?;
         let first = text.lines().next().unwrap_or_default();
-        Some((name.to_owned(), trim(first).to_owned()))
+        let count = text.lines().count();
+        Some((name.to_owned(), (trim(first).to_owned(), count)))
     };
     let in_comments: HashSet<&str> = names_in_comments(lines).take(MAX_NAMES).collect();
     FIRST_LINES.set(in_comments.into_iter().filter_map(first_line).collect());
@@ -58,14 +59,23 @@ pub(super) fn is_known(text: &str) -> bool {
     NAMES.with_borrow(|names| names.contains(text))
 }
 
-/// Returns true if the workspace has the file that a comment at the top of a code block names.
-pub(super) fn is_file(name: &str) -> bool {
-    FIRST_LINES.with_borrow(|files| files.contains_key(name))
+/// Returns true if the workspace has the file that a comment at the top of a code block names, and the
+/// block has not much fewer lines: an excerpt begins with such a comment, too.
+pub(super) fn may_be_whole(name: &str, lines: usize) -> bool {
+    FIRST_LINES.with_borrow(|files| {
+        files
+            .get(name)
+            .is_some_and(|(_, count)| lines * 2 >= *count)
+    })
 }
 
 /// Returns true if such a file begins with this line, so that the comment is part of it.
 pub(super) fn begins_with(name: &str, line: &str) -> bool {
-    FIRST_LINES.with_borrow(|files| files.get(name).is_some_and(|first| first == trim(line)))
+    FIRST_LINES.with_borrow(|files| {
+        files
+            .get(name)
+            .is_some_and(|(first, _)| first == trim(line))
+    })
 }
 
 /// Returns true if a line over a code block names a file only because the workspace has it.

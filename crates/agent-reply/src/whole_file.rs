@@ -3,9 +3,10 @@
 //! Only for replies that have nothing else, and only where the path is unmistakable: alone on the
 //! line above the block, in a heading above a sentence, in the fence line, alone on the first line of the
 //! block, or the one file of a label that announces it (`file_label`). What names the file on the first
-//! line, be it a path or a comment, is not part of the file. Shell blocks are taken only for a file that is a script; they
-//! are never run. Blocks that show a part, a diff or an output are left to the person. Where fences
-//! follow that may as well be of the file, its end is uncertain and nothing from there on is taken.
+//! line, be it a path or a comment, is not part of the file. Shell blocks are taken only for a file that
+//! is a script; they are never run. Blocks that show a part, a diff or an output are left to the person.
+//! Where fences follow that may as well be of the file, its end is uncertain and nothing from there on is
+//! taken.
 //!
 //! The path of a code block: above it, in its fence line, or in a comment on its first line.
 //!
@@ -21,7 +22,7 @@ use std::ops::Range;
 use agent_protocol::{Command, ContentSource, RelPath};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
-use crate::code_fence::Fence;
+use crate::code_fence::{self, Fence};
 use crate::line::{ends_with_colon, has_word};
 use crate::repair;
 use crate::tags::{FileContent, copy_button};
@@ -258,8 +259,8 @@ fn speaks_of_file(line: &str) -> bool {
 
 /// Where the contents of a fence that is only a frame around others end.
 ///
-/// A longer fence is one unless a line above it names a file, and so is a `diff` that shows no diff: what seems to close it opens the
-/// first block inside of it.
+/// A longer fence is one unless the line above it names a file, and so is a `diff` that shows no diff:
+/// what seems to close it opens the first block inside of it.
 fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>) -> Option<usize> {
     if fence.is_long() {
         return Some(close.unwrap_or(lines.len()));
@@ -452,7 +453,8 @@ fn named_inside<'a>(
     let comment = || {
         let name = named_at_top(&[first]).filter(|name| file_name::alone(first) == Some(name))?;
         let is_mark = !(trim(first).starts_with('#') && may_hold_fences(name, fence));
-        (is_mark && known_name::is_file(name)).then_some(name)
+        let length = code_fence::content(lines, at).len().saturating_sub(1);
+        (is_mark && known_name::may_be_whole(name, length)).then_some(name)
     };
     let plain = || comment().or_else(|| path_at_top(lines, at, fence));
     labelled(first).or_else(|| plain().filter(|_| !is_part()))
@@ -465,13 +467,14 @@ fn path_at_top<'a>(lines: &[&'a str], at: usize, fence: &Fence<'_>) -> Option<&'
     let below = lines.get(at + 2..)?.iter().find(|line| !is_blank(line))?;
     let below = trim(below);
     let is_path = |text: &str| text.ends_with('/') || file_name::is_unmistakable(text);
+    // Below the name of a file, an output is indented.
+    let is_output = fence.info.is_empty() && lines[at + 2].starts_with([' ', '\t']);
     let is_label = file_name::is_file(name)
         && !name.starts_with('.')
         && !fence.is_frame()
         && !has_word(OUTPUTS, fence.language())
         && Fence::read(below).is_none()
-        // Below the name of a file, an output is indented.
-        && !(fence.info.is_empty() && lines[at + 2].starts_with([' ', '\t']))
+        && !is_output
         && !is_path(below);
     is_label.then_some(name)
 }
@@ -876,6 +879,7 @@ mod tests {
             "x.go" => Some("package x\n".to_owned()),
             "y.go" => Some("// y.go\npackage y\n".to_owned()),
             "README.md" => Some("# README.md\n".to_owned()),
+            "Cargo.toml" => Some("[package]\n".repeat(9)),
             _ => None,
         };
         let written = |text: &str| {
@@ -899,6 +903,10 @@ mod tests {
                 file("README.md", "# X\n"),
             ),
             ("```markdown\n# README.md\n# X\n```\n", Vec::new()),
+            (
+                "```toml\n# Cargo.toml\n[dependencies]\na = 1\n```\n",
+                Vec::new(),
+            ),
             ("```go\n// z.go\npackage z\n```\n", Vec::new()),
             ("```go\n// x.go does this\npackage z\n```\n", Vec::new()),
         ] {
