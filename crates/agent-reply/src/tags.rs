@@ -49,7 +49,7 @@ pub(super) use name::Name;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TagLine<'a> {
     pub(super) line: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: Kind<'a>,
     /// Marks of Markdown before it.
     pub(super) before: &'a str,
     decoration: Decoration,
@@ -85,12 +85,12 @@ pub(super) enum Damage {
 
 /// The meaning of a tag.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Kind<'a> {
     /// `[NAME ...]`, perhaps with body and closing tag on the same line.
     Open {
         name: Name,
-        attributes: String,
-        inline: Option<String>,
+        attributes: Cow<'a, str>,
+        inline: Option<Cow<'a, str>>,
     },
     /// `[/NAME]` or `[/NAME mark]`.
     Close { name: Name, mark: String },
@@ -118,7 +118,10 @@ fn read_marked(line: usize, text: &str) -> Option<TagLine<'_>> {
         decoration,
     } = undecorate(text)?;
     let (text, damage) = restored(text);
-    let kind = kind(&text)?;
+    let kind = match text {
+        Cow::Borrowed(text) => kind(text)?,
+        Cow::Owned(text) => owned(kind(&text)?),
+    };
     // `\u{2705} [Done]` in a list tells how something stands.
     let has_symbol = |c: char| is_symbol(c) && c != '\u{2022}' && !is_space(c);
     let tag = TagLine {
@@ -152,8 +155,32 @@ fn restored(text: &str) -> (Cow<'_, str>, Damage) {
     (Cow::Borrowed(text), Damage::None)
 }
 
+fn owned(kind: Kind<'_>) -> Kind<'static> {
+    match kind {
+        Kind::Open {
+            name,
+            attributes,
+            inline,
+        } => Kind::Open {
+            name,
+            attributes: Cow::Owned(attributes.into_owned()),
+            inline: inline.map(|text| Cow::Owned(text.into_owned())),
+        },
+        Kind::Close { name, mark } => Kind::Close { name, mark },
+        Kind::End(mark) => Kind::End(mark),
+        Kind::Unknown {
+            name,
+            has_attributes,
+        } => Kind::Unknown {
+            name,
+            has_attributes,
+        },
+        Kind::UnknownClose { name } => Kind::UnknownClose { name },
+    }
+}
+
 /// Reads a text in brackets as a tag.
-fn kind(text: &str) -> Option<Kind> {
+fn kind(text: &str) -> Option<Kind<'_>> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     if let Some(closing) = inner.strip_prefix('/') {
         let (name, mark) = word(closing)?;
@@ -188,8 +215,8 @@ fn kind(text: &str) -> Option<Kind> {
     let rest = rest.trim_end();
     Some(Kind::Open {
         name: known,
-        attributes: rest.strip_suffix('/').unwrap_or(rest).to_owned(),
-        inline: inline.map(str::to_owned),
+        attributes: Cow::Borrowed(rest.strip_suffix('/').unwrap_or(rest)),
+        inline: inline.map(Cow::Borrowed),
     })
 }
 
@@ -319,7 +346,7 @@ fn word(text: &str) -> Option<(&str, &str)> {
 }
 
 /// A name that nobody knows, if it looks like a command rather than like prose.
-fn unknown(name: &str, rest: &str) -> Option<Kind> {
+fn unknown(name: &str, rest: &str) -> Option<Kind<'static>> {
     let shouts = !name.contains(char::is_lowercase);
     let rest = rest.trim_start();
     let key = rest
@@ -361,7 +388,11 @@ mod tests {
                 name,
                 attributes,
                 inline,
-            } => (name, attributes.trim().to_owned(), inline),
+            } => (
+                name,
+                attributes.trim().to_owned(),
+                inline.map(Cow::into_owned),
+            ),
             other => panic!("{other:?}"),
         }
     }

@@ -1,5 +1,7 @@
 //! Tags in angle brackets, as XML has them: `<CREATE_FILE path="a">`.
 
+use std::borrow::Cow;
+
 use super::{Damage, Kind, Name, TagLine, outside_quotes, word};
 use crate::line::Decoration;
 use crate::trim::trim;
@@ -26,8 +28,8 @@ pub(crate) fn read_angled(line: usize, text: &str) -> Option<TagLine<'_>> {
         line,
         kind: Kind::Open {
             name,
-            attributes: (attributes.strip_suffix('/').unwrap_or(attributes)).to_owned(),
-            inline: inline.map(str::to_owned),
+            attributes: Cow::Borrowed(attributes.strip_suffix('/').unwrap_or(attributes)),
+            inline: inline.map(Cow::Borrowed),
         },
         before: "",
         decoration: Decoration::Indented(0),
