@@ -207,6 +207,8 @@ pub(super) fn whole(line: &str) -> Option<&str> {
     {
         return None;
     }
+    // "... that implements the function": what the file does is no part of it.
+    let after = after.split(" that ").next().unwrap_or_default();
     let said = format!("{before} {after}");
     let speech = Speech::of(&said, is_heading);
     // A section may be called `CHANGES`, too.
@@ -382,6 +384,7 @@ mod tests {
             "No problem! Here is the code for `src/a.py`:",
             "Here's the full content of `src/a.py`:",
             "The complete `src/a.py` file:",
+            "Here's the modified `src/a.py` file that implements the `accumulate` function:",
             "Updated `src/a.py`:",
             "Create `src/a.py`:",
             "Replace the contents of `src/a.py` with:",

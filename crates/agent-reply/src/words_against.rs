@@ -296,9 +296,9 @@ fn is_edge(c: char) -> bool {
 
 /// The words of each clause.
 fn clauses(sentence: &str) -> Vec<Vec<&str>> {
-    const ENDS: [char; 14] = [
+    const ENDS: [char; 13] = [
         ',', ';', ':', '(', ')', '.', '!', '?', '\u{2013}', '\u{2014}', '\u{ff1a}', '\u{ff0c}',
-        '\u{3002}', '/',
+        '\u{3002}',
     ];
     let clauses = sentence.split(ENDS).map(|clause| {
         let words = clause.split(is_edge).filter(|it| !it.is_empty());
@@ -628,6 +628,7 @@ mod tests {
     #[test]
     fn words_about_the_code_do_not_count() {
         for sentence in [
+            "avoid deleting / when it isn't defined, so this line would delete /",
             "The old code failed because the check was missing:",
             "The old check was wrong, so I replace it:",
             "This was wrong, so I changed it as follows:",

@@ -242,12 +242,18 @@ impl<'r> WrapSigns<'r> {
     fn read(&mut self, text: &NewText<'r>, edge: &WrapEdge, is_proved: bool) {
         let (mut grammar, mut is_prose) = (text.grammar, text.is_prose);
         let starts = text.starts(edge);
+        // Words in a comment of C may be broken anywhere.
+        let mut is_comment = false;
         let mut above = "";
         for (at, &line) in text.lines.iter().enumerate() {
             if grammar.is_some_and(|grammar| grammar.ends_with(above)) {
                 is_prose |= grammar == Some(LineGrammar::Settings);
                 grammar = None;
             }
+            is_comment = match above.rfind("/*").max(above.rfind("*/")) {
+                Some(mark) => above[mark..].starts_with("/*"),
+                None => is_comment,
+            };
             if text.quoted.contains(above) {
                 above = line;
                 continue;
@@ -265,7 +271,8 @@ impl<'r> WrapSigns<'r> {
             if is_broken && !text.is_table && !begins_anew(above, line) {
                 self.breaks += 1;
                 self.remnants += usize::from(edge.is_remnant(line, below));
-                let is_known = begins || is_prose || text.is_checked || above.ends_with('\\');
+                let is_free = is_prose || is_comment || text.is_checked;
+                let is_known = begins || is_free || above.ends_with('\\');
                 let is_strange = || !starts.contains(first_word(line)) && !begins_statement(line);
                 if is_long && !is_known && goes_on_at_margin(line) && is_strange() {
                     self.doubtful.get_or_insert((line, text.command));
@@ -953,6 +960,11 @@ mod tests {
                 .starts_with("`linkcheck doctest` may be the rest")
         );
         assert_eq!(asked.issues[0].number, None);
+        let comment = ".PHONY: help clean html dirhtml singlehtml pickle json man changes texts\n";
+        let comment = format!(
+            "[CREATE_FILE path=\"a.c\"]\n/* The words of it\n{comment}linkcheck doctest\n*/\n[/CREATE_FILE]\n"
+        );
+        assert!(crate::parse(&comment).issues.is_empty());
         for (name, line) in [
             ("a.d", "help: a"),
             ("a.d", "X = y"),
