@@ -120,7 +120,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     // Tool calls become the commands that the table of dialects says, and services carry them out.
     (
         "mcp",
-        &["approve", "escape", "fs", "interrupt", "reply", "services"],
+        &[
+            "approve",
+            "escape",
+            "fs",
+            "interrupt",
+            "json",
+            "reply",
+            "services",
+        ],
     ),
     ("mailbox", &["fs", "platform", "watch"]),
     // Whom it asks is a trait, which the terminal implements: neither it nor the engine know `ui`.
@@ -144,6 +152,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "edit",
             "excerpt",
             "fs",
+            "json",
             // The keys that no output may have in it.
             "known_keys",
             "platform",

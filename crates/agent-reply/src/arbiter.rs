@@ -666,7 +666,8 @@ impl ReplyLedger {
     /// heading, gets to know it.
     fn note_unused(&mut self, lines: &[&str], unused: &[usize]) {
         const MOST: usize = 5;
-        if self.reply.end.is_some() || !self.reply.steps.iter().any(|it| has_body(&it.command)) {
+        let is_divided = self.reply.end.is_some() || self.has_results;
+        if is_divided || !self.reply.steps.iter().any(|it| has_body(&it.command)) {
             return;
         }
         for fence in unused.iter().take(MOST) {

@@ -15,7 +15,7 @@ use crate::example::WordsAbove;
 use crate::line::{begins_with, has_word};
 
 /// The words of one language; stems begin a word.
-struct Language {
+struct SpokenLanguage {
     pointers: &'static str,
     /// Words for an edit as a whole.
     nouns: &'static str,
@@ -34,7 +34,7 @@ struct Language {
     alternatives: &'static str,
 }
 
-const ENGLISH: Language = Language {
+const ENGLISH: SpokenLanguage = SpokenLanguage {
     pointers: "this that it these those them",
     nouns: "alternative alternatives approach attempt block blocks change changes code command commands commit diff \
         edit edits fix idea option patch proposal script sketch snippet solution suggestion \
@@ -50,8 +50,8 @@ const ENGLISH: Language = Language {
         one alternative|another alternative|the alternative would",
 };
 
-const OTHERS: [Language; 6] = [
-    Language {
+const OTHERS: [SpokenLanguage; 6] = [
+    SpokenLanguage {
         pointers: "das dies diese diesen dieser dieses so folgende folgenden folgendes",
         nouns: "alternative alternativen ansatz ansätze idee lösung variante vorschlag versuch",
         speakers: "bitte noch auf keinen fall aber und also es ich",
@@ -63,7 +63,7 @@ const OTHERS: [Language; 6] = [
         done: "angewendet erledigt geändert gemacht geschickt gesendet umgesetzt",
         alternatives: "eine alternative wäre|alternativ ginge",
     },
-    Language {
+    SpokenLanguage {
         pointers: "esto eso esta este estos así lo siguiente",
         nouns: "alternativa alternativas cambio enfoque idea opción propuesta solución",
         speakers: "por favor pero y todavía aún",
@@ -74,7 +74,7 @@ const OTHERS: [Language; 6] = [
         done: "aplicado aplicada apliqué enviado envié hecho hice mandé",
         alternatives: "una alternativa sería|otra alternativa",
     },
-    Language {
+    SpokenLanguage {
         pointers: "ceci cela ça suivant suivante cette ce pas le ainsi",
         nouns: "alternative approche idée modification proposition solution",
         speakers: "s'il te vous plaît mais et svp",
@@ -85,7 +85,7 @@ const OTHERS: [Language; 6] = [
         done: "appliqué appliquée envoyé envoyée fait faite",
         alternatives: "une alternative serait|une autre solution serait",
     },
-    Language {
+    SpokenLanguage {
         pointers: "questo questa questi così lo seguente",
         nouns: "alternativa alternative approccio idea modifica proposta soluzione",
         speakers: "per favore ma e ancora",
@@ -96,7 +96,7 @@ const OTHERS: [Language; 6] = [
         done: "applicato applicata fatto fatta inviato inviata mandato",
         alternatives: "un'alternativa sarebbe|un\u{2019}alternativa sarebbe",
     },
-    Language {
+    SpokenLanguage {
         pointers: "isto isso este esta assim seguinte o",
         nouns: "alternativa abordagem ideia mudança proposta solução",
         speakers: "por favor mas e ainda",
@@ -107,7 +107,7 @@ const OTHERS: [Language; 6] = [
         done: "aplicado aplicada apliquei enviado enviei feito fiz mandei",
         alternatives: "uma alternativa seria",
     },
-    Language {
+    SpokenLanguage {
         pointers: "так это этого этот эту эти следующее следующий",
         nouns: "вариант вариантов варианты идея подход правка предложение решение",
         speakers: "пожалуйста но и пока",
@@ -207,7 +207,7 @@ pub(super) fn read(sentence: &str) -> Option<WordsAbove> {
     if any(&illustrates) {
         return Some(WordsAbove::Example);
     }
-    let is_alternative = |it: &Language| begins_with(sentence, it.alternatives);
+    let is_alternative = |it: &SpokenLanguage| begins_with(sentence, it.alternatives);
     let is_later = || {
         clauses.first().is_some_and(|first| {
             matches!(
@@ -242,7 +242,7 @@ pub(super) fn rejected_below(sentence: &str) -> bool {
     let ends = first
         .last()
         .is_some_and(|word| has_word(ENGLISH.pointers, word));
-    let contrasts = |it: &Language| {
+    let contrasts = |it: &SpokenLanguage| {
         has_word(BUT, first[0]) && first.iter().any(|word| has_word(it.rejected, word))
     };
     (is_wish && ends && forbids(first))
@@ -514,7 +514,7 @@ fn has_any(clauses: &[Vec<&str>], wanted: &str) -> bool {
     clauses.iter().flatten().any(|it| has_word(wanted, it))
 }
 
-impl Language {
+impl SpokenLanguage {
     /// Returns true if a clause is an order not to do something: `No hagas esto`, `Bitte nicht so machen`.
     fn forbids(&self, clause: &[&str]) -> bool {
         const MOST_BETWEEN: usize = 2;
