@@ -450,6 +450,8 @@ pub(super) fn find(
     let mut enclosed = enclosed::find(lines, &is_taken).into_iter().peekable();
     let mut found = Vec::new();
     let mut same: Option<(usize, WordsAbove)> = None;
+    // Where the blocks end that were looked below, and the words there.
+    let mut below = (0, None);
     for (index, step) in steps.iter().enumerate() {
         let line = line_index(step.line);
         let last = ends.partition_point(|block| block.start < line);
@@ -469,7 +471,12 @@ pub(super) fn find(
             let block = ends.get(last).filter(|block| block.contains(&line));
             same = led_by(lines, line, words_from)
                 .or_else(|| set_into_sentence(lines, block?.clone(), words_from))
-                .or_else(|| given_up_below(lines, ends.get(last..)?, free_from));
+                .or_else(|| {
+                    if below.0 <= line {
+                        below = given_up_below(lines, &ends[last..], free_from);
+                    }
+                    Some((below.0, below.1?))
+                });
         }
         while enclosed.next_if(|(lines, _)| lines.end <= line).is_some() {}
         // Other dialects have looked at the program around them.
@@ -553,15 +560,17 @@ fn is_quoted_fence(line: &str) -> bool {
 }
 
 /// The words of the first sentence below a block, and those that follow it with nothing between, that give
-/// it up or ask if it is to be done. An end mark among them says that it is the answer.
+/// it up or ask if it is to be done; with the end of these blocks. An end mark among them says that it is
+/// the answer.
 fn given_up_below(
     lines: &[&str],
     blocks: &[Range<usize>],
     free_from: usize,
-) -> Option<(usize, WordsAbove)> {
+) -> (usize, Option<WordsAbove>) {
     const MOST_BLOCKS: usize = 100;
-    const MOST_LINES: usize = 10;
-    let block = blocks.first()?;
+    let Some(block) = blocks.first() else {
+        return (0, None);
+    };
     let above = lines.get(free_from..=block.start).unwrap_or_default();
     let is_code = above.iter().any(|line| Fence::read(line).is_some());
     let mut end = block.end;
@@ -572,24 +581,28 @@ fn given_up_below(
         }
         let tag = lines.get(next.start).and_then(|line| tags::read(0, line));
         if tag.is_some_and(|tag| matches!(tag.kind, tags::Kind::End(_))) {
-            return None;
+            return (next.end, None);
         }
         end = end.max(next.end);
     }
+    (end, words_below(lines, end, is_code))
+}
+
+/// The words of the sentence that begins on the first line from `end` on that is no end of a block.
+fn words_below(lines: &[&str], end: usize, is_code: bool) -> Option<WordsAbove> {
+    const MOST_LINES: usize = 10;
     let is_end = |line: &&str| is_blank(line) || (is_code && code_fence::is_bare(line));
     let mut below = lines.get(end..)?.iter().take(MOST_LINES);
     let below = below.find(|line| !is_end(line))?;
     let lower = trim(below).to_lowercase().replace('\u{2019}', "'");
     let ends = [". ", "! ", "? "].iter().filter_map(|end| lower.find(end));
     let sentence = &lower[..ends.min().map_or(lower.len(), |end| end + 1)];
-    let words = match () {
-        () if sentence.ends_with(['?', '\u{ff1f}']) && words_against::asks_below(sentence) => {
-            WordsAbove::Question
-        }
-        () if words_against::rejected_below(sentence) => WordsAbove::Rejected,
-        () => return None,
-    };
-    Some((end, words))
+    let asks = sentence.ends_with(['?', '\u{ff1f}']) && words_against::asks_below(sentence);
+    if asks {
+        Some(WordsAbove::Question)
+    } else {
+        words_against::rejected_below(sentence).then_some(WordsAbove::Rejected)
+    }
 }
 
 /// The words around a command without a code block that a sentence goes on below: `I considered`, the
