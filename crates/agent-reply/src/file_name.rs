@@ -55,8 +55,9 @@ const FILE_ADJECTIVES: &str = "\
     geänderte le la modified modifié name neue new nouveau novo nuevo revised rewritten the \
     updated vollständige whole your";
 
-/// Most names that are known without an extension end with it.
-static FILE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("file"));
+/// Parts of all names that are known without a dot and without two capitals. Most end with the first.
+static NAME_PARTS: LazyLock<[Finder<'_>; 5]> =
+    LazyLock::new(|| ["file", "Kconfig", "Kbuild", "crontab", "gradlew"].map(Finder::new));
 
 /// The longest line that can be a name; the limit of Linux for a path, and room for decoration.
 const MAX_BYTES: usize = 4200;
@@ -65,7 +66,7 @@ const MAX_BYTES: usize = 4200;
 ///
 /// It must be unmistakable: a slash, an extension or a well-known name.
 pub(super) fn alone(line: &str) -> Option<&str> {
-    let name = word(line)?;
+    let name = may_stand_in(line).then(|| word(line))??;
     is_unmistakable(name).then_some(name)
 }
 
@@ -177,11 +178,16 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
 /// Returns false for most lines of words, which have no code, no dot within a word and no `Makefile`.
 fn may_name_file(line: &str) -> bool {
     let bytes = line.as_bytes();
-    let is_within =
-        |dot: usize| (bytes.get(dot + 1)).is_some_and(|next| !next.is_ascii_whitespace());
     memchr::memchr(b'`', bytes).is_some()
-        || memchr::memchr_iter(b'.', bytes).any(is_within)
-        || FILE.find(bytes).is_some()
+        || has_dot_within(bytes)
+        || NAME_PARTS[0].find(bytes).is_some()
+}
+
+/// Returns true if a dot stands there that is not the end of a word.
+fn has_dot_within(line: &[u8]) -> bool {
+    let is_within =
+        |dot: usize| (line.get(dot + 1)).is_some_and(|next| !next.is_ascii_whitespace());
+    memchr::memchr_iter(b'.', line).any(is_within)
 }
 
 /// Returns false for most lines over code: without a dot and a slash, and without the letters of names
@@ -189,12 +195,10 @@ fn may_name_file(line: &str) -> bool {
 pub(super) fn may_stand_in(line: &str) -> bool {
     let bytes = line.as_bytes();
     let are_capitals = |pair: &[u8]| pair.iter().all(u8::is_ascii_uppercase);
-    memchr::memchr3(b'.', b'/', b'\\', bytes).is_some()
-        || FILE.find(bytes).is_some()
+    memchr::memchr2(b'/', b'\\', bytes).is_some()
+        || has_dot_within(bytes)
         || bytes.windows(2).any(are_capitals)
-        || ["Kconfig", "Kbuild", "crontab", "gradlew"]
-            .iter()
-            .any(|name| line.contains(name))
+        || NAME_PARTS.iter().any(|part| part.find(bytes).is_some())
 }
 
 /// The words of a line in small letters, without the name of a file.
@@ -478,14 +482,14 @@ fn is_product(text: &str) -> bool {
 /// Returns true if the text is a file even inside a sentence, where `os.path` and `and/or` may
 /// stand too.
 pub(super) fn is_file(text: &str) -> bool {
-    let has_known_extension = extension(text).is_some_and(|extension| {
-        let lower = extension.to_ascii_lowercase();
-        has_word(EXTENSIONS, &lower)
-    });
-    (has_known_extension || has_word(WELL_KNOWN, last_component(text)))
-        && is_possible(text)
-        && !text.starts_with('/')
+    let has_known_extension = || {
+        let lower = extension(text).map(str::to_ascii_lowercase);
+        lower.is_some_and(|extension| has_word(EXTENSIONS, &extension))
+    };
+    !text.starts_with('/')
         && !text.contains(char::is_whitespace)
+        && (has_known_extension() || has_word(WELL_KNOWN, last_component(text)))
+        && is_possible(text)
         && !is_product(text)
 }
 

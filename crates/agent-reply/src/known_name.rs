@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use agent_protocol::RelPath;
 
 use crate::code_fence::Fence;
-use crate::trim::{filled_above, trim};
+use crate::trim::{filled_above, lead, trim};
 use crate::{
     WorkspaceFileReader, file_label, file_name, search_replace, whole_file, workspace_root,
 };
@@ -47,9 +47,14 @@ pub(super) fn look_up(file: WorkspaceFileReader<'_>, lines: &[&str]) -> Existing
         let count = text.lines().count();
         Some((name.to_owned(), (trim(first).to_owned(), count)))
     };
-    let in_comments: HashSet<&str> = names_in_comments(lines).take(MAX_NAMES).collect();
+    // Most lines begin with none of the marks of fences, SEARCH blocks and headings.
+    let is_mark = |byte: u8| b"`~<-#*".contains(&byte);
+    let may_begin = |at: &usize| lead(lines[*at]).is_some_and(is_mark);
+    let marked: Vec<usize> = (0..lines.len()).filter(may_begin).collect();
+    let in_comments = names_in_comments(lines, &marked).take(MAX_NAMES);
+    let in_comments: HashSet<&str> = in_comments.collect();
     FIRST_LINES.set(in_comments.into_iter().filter_map(first_line).collect());
-    let names: HashSet<&str> = doubtful_names(lines).take(MAX_NAMES).collect();
+    let names: HashSet<&str> = doubtful_names(lines, &marked).take(MAX_NAMES).collect();
     NAMES.set(names.into_iter().filter_map(existing).flatten().collect());
     ExistingNames
 }
@@ -84,22 +89,24 @@ pub(super) fn is_over(line: &str) -> bool {
 }
 
 /// The names over code blocks and SEARCH blocks, in their fence lines and in headings that may be others
-/// than those of files.
-fn doubtful_names<'a>(lines: &[&'a str]) -> impl Iterator<Item = &'a str> {
+/// than those of files. `marked` are the lines on which any of these may begin.
+fn doubtful_names<'a>(lines: &[&'a str], marked: &[usize]) -> impl Iterator<Item = &'a str> {
     let begins = |line: &str| Fence::read(line).is_some() || search_replace::is_head(line);
-    let blocks = (0..lines.len()).filter(move |at| begins(lines[*at]));
-    let above = blocks.filter_map(|at| filled_above(lines, at));
-    let is_heading = |line: &&&str| file_label::is_heading(line);
-    let headings = lines.iter().filter(is_heading).copied();
-    let fences = lines.iter().filter_map(|line| Fence::read(line));
+    let blocks = marked.iter().filter(move |at| begins(lines[**at]));
+    let above = blocks.filter_map(|at| filled_above(lines, *at));
+    let marked = marked.iter().map(|at| lines[*at]);
+    let headings = marked.clone().filter(|line| file_label::is_heading(line));
+    let fences = marked.filter_map(Fence::read);
     let in_fences = fences.flat_map(|fence| fence.info.split_whitespace());
     let is_doubtful = |word: &&str| word.contains('.') && !file_name::is_file(word);
     (above.chain(headings).flat_map(names_in)).chain(in_fences.filter(is_doubtful))
 }
 
 /// The files that comments on the first lines of code blocks name.
-fn names_in_comments<'a>(lines: &[&'a str]) -> impl Iterator<Item = &'a str> {
-    let fences = (0..lines.len()).filter(|at| Fence::read(lines[*at]).is_some());
+fn names_in_comments<'a>(lines: &[&'a str], marked: &[usize]) -> impl Iterator<Item = &'a str> {
+    let fences = marked
+        .iter()
+        .filter(|at| Fence::read(lines[**at]).is_some());
     let first = fences.filter_map(|at| lines.get(at + 1));
     first.filter_map(|line| whole_file::named_at_top(&[line]))
 }

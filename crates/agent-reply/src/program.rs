@@ -51,18 +51,19 @@ pub(super) fn writes<'l>(language: &str, lines: &[&'l str]) -> Vec<ProgramWrite<
     for (at, line) in lines.iter().enumerate() {
         text.read(at, line);
     }
-    let calls_nothing_else = text.calls.iter().all(|(name, call)| match call {
-        FunctionUse {
-            is_own: true,
-            count,
-        } => *count > 1,
-        _ => has_word(WRITERS, name) || has_word(HELPERS, name),
-    });
-    if calls_nothing_else && text.has_text {
-        text.writes
-    } else {
-        Vec::new()
+    let calls_nothing_else = || {
+        text.calls.iter().all(|(name, call)| match call {
+            FunctionUse {
+                is_own: true,
+                count,
+            } => *count > 1,
+            _ => has_word(WRITERS, name) || has_word(HELPERS, name),
+        })
+    };
+    if text.writes.is_empty() || !text.has_text || !calls_nothing_else() {
+        return Vec::new();
     }
+    text.writes
 }
 
 /// How a program uses a function.
@@ -96,10 +97,12 @@ impl<'l> ProgramText<'l> {
             self.open = None;
             rest = behind;
         }
-        let is_import =
-            line.starts_with("import ") || line.starts_with("from ") || line.contains("require(");
+        let is_import = || {
+            line.starts_with("import ") || line.starts_with("from ") || line.contains("require(")
+        };
         let (mut files, mut writes, mut opens, mut has_mode) = (Vec::new(), false, false, false);
-        while let Some(mark) = rest.find(['"', '\'', '`', '(', '#', '/']) {
+        let is_mark = |byte| matches!(byte, b'"' | b'\'' | b'`' | b'(' | b'#' | b'/');
+        while let Some(mark) = rest.bytes().position(is_mark) {
             let (before, behind) = rest.split_at(mark);
             if let Some(values) = behind.strip_prefix('(') {
                 let name = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
@@ -133,7 +136,7 @@ impl<'l> ProgramText<'l> {
                 if file_name::is_file(string) && script::is_in_workspace(string) {
                     files.push(string);
                 } else {
-                    self.has_text |= !(is_import || has_word(NO_TEXT, string));
+                    self.has_text |= !(is_import() || has_word(NO_TEXT, string));
                 }
                 rest = &behind[end + quote.len()..];
             }

@@ -68,6 +68,9 @@ pub(super) fn file_left_by(line: &str) -> Option<&str> {
     const LOGS: &str = "err log out tmp";
     let line = trim(line);
     let line = line.strip_prefix("$ ").unwrap_or(line);
+    // Most lines of a program have neither.
+    let is_written = memchr::memchr(b'>', line.as_bytes()).is_some();
+    (is_written || begins_with(line, "cp |ln |touch |mkdir |cd ")).then_some(())?;
     let mut last = None;
     for part in line.split("&&").flat_map(|part| part.split(';')) {
         let mut words = part.split_whitespace();
@@ -205,6 +208,7 @@ fn powershell_file(line: &str) -> Option<&str> {
 /// The file that a line of PowerShell writes with .NET:
 /// `[IO.File]::WriteAllText("a.txt", ...)`.
 fn dotnet_file(line: &str) -> Option<&str> {
+    memchr::memchr(b']', line.as_bytes())?;
     let (_, call) = line.split_once("IO.File]::Write")?;
     let (_, values) = call.split_once('(')?;
     first_word(values)

@@ -187,7 +187,10 @@ impl<'a> LastLook<'a> {
         const WIDE_MARKS: [char; 3] = ['\u{3010}', '\u{ff3b}', '\u{ff5c}'];
         let is_mark = |byte| matches!(byte, b'[' | b'{' | b'<' | b'|' | b'=' | b'(' | b':');
         let line = self.lines[at];
-        if place == LookPlace::Open && !self.is_taken[at] && line.contains('`') {
+        if self.is_taken[at] {
+            return;
+        }
+        if place == LookPlace::Open && line.contains('`') {
             let mut quoted = line.split('`').skip(1).step_by(2);
             let left =
                 |code: &'a str| script::file_left_by(code).filter(|_| code.starts_with("touch "));
@@ -202,7 +205,7 @@ impl<'a> LastLook<'a> {
         let is_numbered = line.starts_with(|c: char| c.is_ascii_digit());
         let has_mark = line.bytes().any(is_mark) || (!line.is_ascii() && line.contains(WIDE_MARKS));
         let is_rename = line.starts_with("rename from ");
-        if self.is_taken[at] || !(is_numbered || has_mark || is_rename) {
+        if !(is_numbered || has_mark || is_rename) {
             return;
         }
         let tag = || self.tag(at).filter(|_| place != LookPlace::Program);

@@ -501,6 +501,7 @@ fn leads_to_example(line: &str) -> bool {
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
     // `main` may be a function, and `TODO` a heading, although there is such a file.
     let known = || {
+        line.contains(['.', '/']).then_some(())?;
         let name = file_name::word(line).filter(|name| name.contains(['.', '/']))?;
         known_name::is_known(name).then_some(name)
     };
@@ -553,6 +554,10 @@ pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
             return None;
         }
         let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!@\"'".contains(c));
+        if !file_name::may_stand_in(text) {
+            is_open |= text.is_empty();
+            continue;
+        }
         let name = [": ", " - ", " \u{2013} ", " \u{2014} "]
             .iter()
             .fold(text, |text, end| text.split(end).next().unwrap_or(text));
@@ -569,7 +574,6 @@ pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
         if name.is_some() {
             return name;
         }
-        is_open |= text.is_empty();
     }
     None
 }

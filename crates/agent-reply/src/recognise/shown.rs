@@ -4,6 +4,8 @@
 //! block is an edit of that file from its first line on. Tags count there as everywhere. A block
 //! that is an edit or a call for something else is neither written nor done.
 
+use std::cell::LazyCell;
+
 use agent_protocol::{Command, RelPath};
 
 use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, ReplyOffer};
@@ -141,8 +143,8 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec<
     if !may_be_shell {
         return Vec::new();
     }
-    let words = words_above(scan, at);
-    let is_advice = is_advice(&words);
+    let words = LazyCell::new(|| words_above(scan, at));
+    let is_advice = LazyCell::new(|| is_advice(&words));
     let mut offers: Vec<ReplyOffer> = Vec::new();
     let mut left: Vec<ReplyOffer> = Vec::new();
     let mut here_document = None;
@@ -154,19 +156,19 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec<
             here_document = here_document.filter(|mark| trim(text) != *mark);
         } else if let Some(name) = script::file_written_by(text).or_else(program) {
             // What the person is to type is short.
-            offers.extend((has_text || !is_advice).then(|| only_shown(line, name, text)));
+            offers.extend((has_text || !*is_advice).then(|| only_shown(line, name, text)));
             here_document = script::here_document_mark(text);
         } else if let Some(name) = script::file_left_by(text) {
             left.push(only_shown(line, name, text));
         }
     }
     if !offers.is_empty() {
-        offers.extend(left.into_iter().filter(|_| !is_advice));
+        offers.extend(left.into_iter().filter(|_| !*is_advice));
         offers.sort_by_key(|offer| offer.line);
     } else if is_shell {
         if begins_with(&words.join(" "), OWN_WORK) {
             offers.push(only_announced(at, lines));
-        } else if !is_advice {
+        } else if !*is_advice {
             offers = files_left_behind(lines, at + 1);
         }
     }

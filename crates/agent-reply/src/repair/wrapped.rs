@@ -15,6 +15,7 @@
 //!
 //! A single line that shows nothing but might be a rest is asked about.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use agent_protocol::{Command, Edit, FileChange};
@@ -22,9 +23,9 @@ use agent_protocol::{Command, Edit, FileChange};
 use super::line_grammar::LineGrammar;
 use super::{Done, Mended, RepairedLines};
 use crate::Reply;
-use crate::line::has_word;
+use crate::line::{begins_with, has_word};
 use crate::tags::{self, FileContent, Kind, Name};
-use crate::trim::{trim, trim_end};
+use crate::trim::{each_line, trim, trim_end, trim_start};
 
 /// Widths that people set, the narrowest first.
 const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
@@ -113,12 +114,13 @@ pub(crate) fn judge_texts(lines: &[&str], reply: &Reply, is_proved: bool) -> Wra
     let width = longest(lines, is_proved);
     let edge = WrapEdge::new(width);
     let mut signs = WrapSigns::default();
-    for text in new_texts(reply) {
+    for text in new_texts(reply, &edge) {
         signs.read(&text, &edge, is_proved);
     }
-    let prose: Vec<&str> = reply.prose.lines().collect();
-    for pair in prose.windows(2) {
-        signs.prose += usize::from(edge.breaks_prose(pair[0], pair[1]));
+    let mut above = "";
+    for line in each_line(&reply.prose) {
+        signs.prose += usize::from(edge.breaks_prose(above, line));
+        above = line;
     }
     for pair in lines.windows(2) {
         signs.blank_ends.note(pair[0], pair[1], &edge);
@@ -153,11 +155,14 @@ struct NewText<'r> {
     command: u32,
 }
 
-/// The new texts of a reply.
-fn new_texts(reply: &Reply) -> Vec<NewText<'_>> {
+/// The new texts of a reply that have a line which may be a rest.
+fn new_texts<'r>(reply: &'r Reply, edge: &WrapEdge) -> Vec<NewText<'r>> {
     let mut texts = Vec::new();
     for step in &reply.steps {
-        let mut add = |path, text, quoted| texts.push(NewText::new(path, text, quoted, step.line));
+        let mut add = |path, text, quoted| {
+            let may_break = edge.may_break_within(text);
+            texts.extend(may_break.then(|| NewText::new(path, text, quoted, step.line)));
+        };
         match &step.command {
             Command::CreateFile { path, content, .. } => add(path.as_str(), content, ""),
             Command::InsertText { path, text, .. }
@@ -241,8 +246,9 @@ struct WrapSigns<'r> {
 impl<'r> WrapSigns<'r> {
     fn read(&mut self, text: &NewText<'r>, edge: &WrapEdge, is_proved: bool) {
         let (mut grammar, mut is_prose) = (text.grammar, text.is_prose);
-        let starts = text.starts(edge);
+        let starts = LazyCell::new(|| text.starts(edge));
         // Words in a comment of C may be broken anywhere.
+        let has_comments = text.lines.iter().any(|line| line.contains("/*"));
         let mut is_comment = false;
         let mut above = "";
         for (at, &line) in text.lines.iter().enumerate() {
@@ -250,11 +256,13 @@ impl<'r> WrapSigns<'r> {
                 is_prose |= grammar == Some(LineGrammar::Settings);
                 grammar = None;
             }
-            is_comment = match above.rfind("/*").max(above.rfind("*/")) {
-                Some(mark) => above[mark..].starts_with("/*"),
-                None => is_comment,
-            };
-            if text.quoted.contains(above) {
+            if has_comments {
+                is_comment = match above.rfind("/*").max(above.rfind("*/")) {
+                    Some(mark) => above[mark..].starts_with("/*"),
+                    None => is_comment,
+                };
+            }
+            if !edge.may_break(above, line) || text.quoted.contains(above) {
                 above = line;
                 continue;
             }
@@ -264,9 +272,10 @@ impl<'r> WrapSigns<'r> {
             let is_long = above.len() >= NARROWEST || above.ends_with(" =");
             let is_broken = edge.breaks(above, line);
             self.ends_in_blank |= edge.is_broken_behind_blank(above, line) == Some(true);
-            if !text.is_table && is_margin(line) && !begins_anew(above, line) {
-                self.full += usize::from(edge.is_full(above));
-                self.ragged += usize::from(edge.is_ragged(above, line));
+            let (is_full, is_ragged) = (edge.is_full(above), edge.is_ragged(above, line));
+            if (is_full || is_ragged) && !text.is_table && !begins_anew(above, line) {
+                self.full += usize::from(is_full);
+                self.ragged += usize::from(is_ragged);
             }
             if is_broken && !text.is_table && !begins_anew(above, line) {
                 self.breaks += 1;
@@ -326,10 +335,10 @@ fn breaks_added_lines(lines: &[&str], edge: &WrapEdge) -> bool {
     let mut is_hunk = false;
     let mut above = "";
     for (at, line) in lines.iter().enumerate() {
-        let begins = |starts: &[&str]| starts.iter().any(|it| line.starts_with(it));
-        if begins(&["@@", "*** Update File:", "*** Add File:"]) {
+        let may_begin = line.starts_with(['@', '*']);
+        if may_begin && begins_with(line, "@@|*** Update File:|*** Add File:") {
             is_hunk = true;
-        } else if begins(&["diff ", "From ", "-- ", "***", "[", "`", "<"]) {
+        } else if is_hunk && begins_with(line, "diff |From |-- |***|[|`|<") {
             is_hunk = false;
         }
         let below = lines.get(at + 1).copied().unwrap_or_default();
@@ -366,6 +375,11 @@ pub(crate) fn breaks_line_of(file: impl FnOnce() -> Option<String>, search: &str
         let goes_on = |rest: &str| !rest.is_empty() && rest.trim_start().starts_with(second);
         (file.lines()).any(|line| line.strip_prefix(first).is_some_and(goes_on))
     })
+}
+
+/// How long the first part of a line is that white space ends.
+fn first_part(line: &str) -> usize {
+    line.split_whitespace().next().map_or(0, str::len)
 }
 
 /// How wide a line is: a rule of `═` has three bytes a column.
@@ -444,10 +458,29 @@ impl WrapEdge {
         }
     }
 
+    /// Returns true if the first word of a line would have fitted on the one above it, far from the edge:
+    /// nothing was wrapped there.
+    fn is_far(&self, above: &str, line: &str) -> bool {
+        let text = trim_start(line).as_bytes();
+        let next = memchr::memchr(b' ', text).unwrap_or(text.len());
+        above.len() + RAGGED.max(2 + next) <= self.width.min(self.usual)
+    }
+
+    /// Returns true if a line may be the rest of the one above it. Most are not at the margin.
+    fn may_break(&self, above: &str, line: &str) -> bool {
+        is_margin(line) && !self.is_far(above, line)
+    }
+
+    /// Returns true if a text has such a line.
+    fn may_break_within(&self, text: &str) -> bool {
+        let mut above = "";
+        each_line(text).any(|line| self.may_break(std::mem::replace(&mut above, line), line))
+    }
+
     /// Returns true if a line at the margin does not fit on the one above it, at a width that people
     /// set.
     fn breaks(&self, above: &str, line: &str) -> bool {
-        let next = line.split_whitespace().next().map_or(0, str::len);
+        let next = first_part(line);
         is_margin(line) && columns(above) + 1 + next > self.usual
     }
 
@@ -458,13 +491,13 @@ impl WrapEdge {
 
     /// Returns true if a line is shorter than the edge because the next word did not fit.
     fn is_ragged(&self, above: &str, line: &str) -> bool {
-        let next = line.split_whitespace().next().map_or(0, str::len);
+        let next = first_part(line);
         columns(above) < self.width && columns(above) + 1 + next > self.width
     }
 
     /// Returns true if a line that goes on with another one has room for the word below it.
     fn is_remnant(&self, line: &str, below: &str) -> bool {
-        let next = below.split_whitespace().next().map_or(0, str::len);
+        let next = first_part(below);
         let is_ended =
             trim_end(line).ends_with(['.', ':', ';', '!', '?', ',', ')', '}', ']', '>', '|']);
         is_margin(below)
@@ -482,7 +515,7 @@ impl WrapEdge {
         if !is_margin(line) || above.ends_with('\\') || is_ended || begins_anew(above, line) {
             return WrapSign::Nothing;
         }
-        let next = line.split_whitespace().next().map_or(0, str::len);
+        let next = first_part(line);
         // `fold -s` keeps the blank behind a word on its line.
         let has_blank = line.trim_start()[next..].starts_with(' ');
         let needed = columns(above) + 1 + next + usize::from(has_blank);
@@ -537,9 +570,11 @@ impl WrapEdge {
 
     /// Returns true if words outside of a body go on where the next one did not fit.
     fn breaks_prose(&self, above: &str, line: &str) -> bool {
-        let next = line.split_whitespace().next().map_or(0, str::len);
         let is_text = |text: &str| text.starts_with(char::is_alphanumeric);
-        columns(above) + 1 + next > self.width && is_text(above) && is_text(trim(line))
+        !self.is_far(above, line)
+            && columns(above) + 1 + first_part(line) > self.width
+            && is_text(above)
+            && is_text(trim(line))
     }
 }
 
@@ -718,9 +753,8 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
     let mut lines = lines.iter().peekable();
     while let Some(line) = lines.next() {
         if !is_in_call {
-            let begins = ["{\"", "[{\"", "{ \""]
-                .iter()
-                .any(|start| without_tokens(line).starts_with(start));
+            let begins = line.starts_with(['{', '[', '<'])
+                && begins_with(without_tokens(line), "{\"|[{\"|{ \"");
             let is_key = |next: &&&str| next.trim_start().starts_with('"');
             let begins_below = *line == "{" && lines.peek().is_some_and(is_key);
             if !begins && !begins_below {

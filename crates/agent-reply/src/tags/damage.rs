@@ -73,7 +73,7 @@ fn is_head(line: &str) -> bool {
 ///
 /// A file of words may have any of this, but not a diff of itself.
 pub(super) fn refuse_changes(name: &str, text: &str) -> Result<(), BlockTrouble> {
-    let mut lines = text.lines().filter(|line| !is_blank(line));
+    let lines = text.lines().filter(|line| !is_blank(line));
     let (first, last) = (lines.clone().next(), lines.clone().next_back());
     let names_it = |line: &str| {
         let path = line[4..].split('\t').next().unwrap_or_default();
@@ -90,7 +90,7 @@ pub(super) fn refuse_changes(name: &str, text: &str) -> Result<(), BlockTrouble>
     let is_strict = is_strict(name);
     let is_edit = first.is_some_and(search_replace::is_head)
         && last.is_some_and(|line| line.starts_with(">>>>>>>"));
-    let is_added = lines.clone().count() > 2 && lines.all(|line| line.starts_with('+'));
+    let is_added = lines.clone().all(|line| line.starts_with('+')) && lines.count() > 2;
     let what = match () {
         () if is_diff => "a diff of it",
         () if is_strict && is_edit => "SEARCH/REPLACE blocks",
@@ -103,10 +103,16 @@ pub(super) fn refuse_changes(name: &str, text: &str) -> Result<(), BlockTrouble>
     ))
 }
 
+fn has_fence_marks(text: &str) -> bool {
+    ["```", "~~~"]
+        .iter()
+        .any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+}
+
 /// Refuses code fences among the lines of a program: they belong to the reply, as the words beside
 /// them do.
 pub(super) fn refuse_fences(name: &str, text: &str) -> Result<(), BlockTrouble> {
-    if !is_strict(name) || !(text.contains("```") || text.contains("~~~")) {
+    if !is_strict(name) || !has_fence_marks(text) {
         return Ok(());
     }
     let lines: Vec<&str> = text.lines().filter(|line| !is_blank(line)).collect();
