@@ -58,7 +58,7 @@ impl Results {
             );
         }
         for repair in &session.last_repairs {
-            let _ = writeln!(remarks, "- Repaired in your reply: {repair}");
+            let _ = writeln!(remarks, "- In your reply: {repair}");
         }
         Self { blocks, remarks }
     }

@@ -233,7 +233,7 @@ fn repaired(repair: &Repair) -> String {
     } else {
         String::new()
     };
-    format!("  repaired: {}{times}\n", escape_line(&repair.what))
+    format!("  in the reply: {}{times}\n", escape_line(&repair.what))
 }
 
 /// The better way to copy a reply, where the damage shows how it was copied.

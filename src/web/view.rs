@@ -557,7 +557,7 @@ pub(super) fn issue(issue: &Issue) -> PageNode {
 }
 
 fn repaired(repair: &Repair) -> PageNode {
-    foreign_note("Repaired", &repair.what)
+    foreign_note("In the reply", &repair.what)
 }
 
 /// Shows a change that needs no approval, ahead of a question that may depend on it.

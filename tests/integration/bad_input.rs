@@ -44,7 +44,7 @@ fn stray_invalid_bytes_are_repaired_and_named() {
         .reply(DONE)
         .run()
         .code(0)
-        .said("repaired: ")
+        .said("in the reply: ")
         .workspace("a.txt", "grün\n");
 }
 

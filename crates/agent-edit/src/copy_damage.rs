@@ -255,7 +255,7 @@ impl<'t> Compared<'t> {
             .map(|&(old, new)| (self.old[old], self.new[new]))
     }
 
-    /// What is between one line that both texts have and the next.
+    /// The lines between one that both texts have and the next such line.
     fn between(&self) -> impl Iterator<Item = DiffBlock> {
         (self.same.windows(2)).map(|pair| DiffBlock {
             old: pair[0].0 + 1..pair[1].0,

@@ -1,4 +1,4 @@
-//! What a line that names a file says of the code block below it.
+//! Lines that name a file: what they say of the code block below.
 //!
 //! A line is a label if it is a heading, if it ends with a colon, or if it begins with the name and goes
 //! on to explain: ``1. **`a.py`** – why``. The whole of the file follows if the line names exactly one
@@ -75,10 +75,10 @@ const WITHIN: &str = "\
     im ins aus zu zur bei auf \
     en desde dans em na nel nella в из";
 
-/// Words before a name that say what is of the file.
+/// Words between one of `CONTENTS` and the name of the file.
 const OF: &str = "of for von für de del para du pour do di per от для";
 
-/// What is of a file, and is the whole of it.
+/// Words for the whole of a file: `the content of a.py`.
 const CONTENTS: &str = "\
     code content contents file source text version implementation \
     inhalt code quelltext quellcode version fassung datei \
@@ -289,7 +289,7 @@ fn is_within(before: &str, after: &str) -> bool {
         || (after_name.starts_with(['的', 'の']) && !has(CONTENTS_UNSPACED))
 }
 
-/// What some words say of the text that follows.
+/// The meaning of some words for the text that follows.
 pub(super) struct Speech {
     says_whole: bool,
     /// True if it is a part, an example or the like.

@@ -112,7 +112,7 @@ pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
 /// A place: line and byte in it.
 type JsonPlace = (usize, usize);
 
-/// What ends a value.
+/// The end of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JsonEnd {
     /// Its last bracket.

@@ -20,8 +20,9 @@ use std::collections::HashSet;
 
 use agent_protocol::{Command, Edit, FileChange};
 
+use super::copied::WRAPPED_TAGS;
 use super::line_grammar::LineGrammar;
-use super::{Done, Mended, RepairedLines};
+use super::{Mended, RepairedLines, mended};
 use crate::Reply;
 use crate::line::{begins_with, has_word};
 use crate::tags::{self, FileContent, Kind, Name};
@@ -63,14 +64,7 @@ pub(super) fn join_tags(text: &str) -> Mended {
         kept = start + line.len() + 1 + next.len();
     }
     joined.push_str(&text[kept..]);
-    (count > 0).then(|| {
-        let done = Done {
-            what: crate::repair::copied::WRAPPED_TAGS,
-            count,
-            changed: RepairedLines::Nothing,
-        };
-        (joined, done)
-    })
+    mended(joined, WRAPPED_TAGS, count, RepairedLines::Nothing)
 }
 
 /// The tag that begins on a line and ends on the next one.
