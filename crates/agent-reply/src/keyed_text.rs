@@ -147,7 +147,10 @@ impl<'t> KeyedTexts<'t> {
         let lists_files =
             first == "files" && self.pairs.iter().any(|pair| file_name::is_file(pair.key));
         let lists = has_word("files edits changes", first) && (is_change || lists_files);
-        if self.is_record() || !(lists || is_call() || is_keyed() || is_edit() || is_file()) {
+        // The quoted keys behind those of a call of a function are within a text.
+        let is_in_text = opened.is_some() && !self.pairs.first().is_some_and(|it| it.is_quoted);
+        let is_record = !is_in_text && self.is_record();
+        if is_record || !(lists || is_call() || is_keyed() || is_edit() || is_file()) {
             return self.positional(opened);
         }
         let path = path.or_else(|| Some(title()?.1));

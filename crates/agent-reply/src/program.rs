@@ -126,7 +126,7 @@ impl<'l> ProgramText<'l> {
                 let long = LONG_QUOTES.into_iter().find(|it| behind.starts_with(it));
                 let quote = long.unwrap_or(&behind[..1]);
                 let behind = &behind[quote.len()..];
-                let Some(end) = behind.find(quote) else {
+                let Some(end) = end_of_string(behind, quote) else {
                     self.open = long;
                     self.has_text |= long.is_some();
                     break;
@@ -152,6 +152,16 @@ impl<'l> ProgramText<'l> {
             self.writes.push(ProgramWrite { line: at, files });
         }
     }
+}
+
+/// Where the mark stands that ends a string; one behind a backslash does not.
+fn end_of_string(text: &str, quote: &str) -> Option<usize> {
+    let is_escaped = |at: usize| {
+        let before = &text[..at];
+        (before.len() - before.trim_end_matches('\\').len()) % 2 == 1
+    };
+    let mut ends = text.match_indices(quote).map(|(at, _)| at);
+    ends.find(|at| !is_escaped(*at))
 }
 
 /// Returns true if a string opens a file to write to it: `w`, `ab`, `r+`, `>`.
@@ -203,6 +213,11 @@ mod tests {
             &["a.js"],
         );
         case("ruby", "File.write('a.rb', 'text')", &["a.rb"]);
+        case(
+            "python",
+            "Path('a.py').write_text('it\\'s(1)\\n\\\\')",
+            &["a.py"],
+        );
         case("php", "file_put_contents(\"a.php\", 'text');", &["a.php"]);
         case(
             "perl",

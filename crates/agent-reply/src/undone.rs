@@ -15,7 +15,7 @@
 //! | JSON that maps the name of a file to its lines | a call |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
 //! | code without a code block below a line that is only the name of a file, in whatever frame or call, or indented below one that leads to it | a file |
-//! | a block of org-mode or reStructuredText that names a file, or below a line that leads to it | a file |
+//! | a block of org-mode, reStructuredText or AsciiDoc that names a file, or below a line that leads to it | a file |
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -34,6 +34,9 @@ use crate::{file_name, script, tools, whole_file, work};
 
 /// How many values in braces are looked into: this bounds the time that hostile text can cost.
 const MOST_VALUES: usize = 500;
+
+/// Where the text of a block of `AsciiDoc` begins and ends.
+const ASCIIDOC_MARK: &str = "----";
 
 /// Work that is shown and not carried out.
 pub(super) struct UndoneWork {
@@ -483,7 +486,8 @@ impl<'a> LastLook<'a> {
         let called = called_name(title);
         let framed = framed_name(title).or(called);
         let is_long = title.len() > LONGEST || self.values >= MOST_VALUES;
-        if is_long || (framed.is_none() && !title.contains('.')) {
+        let is_of_block = title.starts_with('.') && self.begins_asciidoc(at + 1);
+        if is_long || is_of_block || (framed.is_none() && !title.contains('.')) {
             return;
         }
         let names = framed.map_or_else(|| file_name::in_words(title), |name| vec![name]);
@@ -526,35 +530,46 @@ impl<'a> LastLook<'a> {
         let is_framed = ((framed.is_some() || is_led || is_indented) && is_filled)
             || (words.iter().any(|word| word == "begin") && !shown.is_empty());
         if code > 1 || (code == 1 && shown.len() == 1) || is_framed {
-            let end = end.max(first + 1);
+            let rest = (end.max(first)..self.lines.len()).take(MOST_LINES);
+            let is_rest = |line: &usize| !self.is_taken[*line] && !is_blank(self.lines[*line]);
+            let end = end.max(first) + rest.take_while(is_rest).count();
             self.shown_file(at..end, &[name], first..end, None);
         }
     }
 
-    /// A block of org-mode or reStructuredText whose head names a file, or that a line leads to.
+    /// A block of org-mode, reStructuredText or `AsciiDoc` whose head or title names a file, or that a line
+    /// leads to.
     fn other_block(&mut self, at: usize) {
         let head = trim(self.lines[at]);
         let is_org = is_org(head, "#+begin_src");
         let is_rst = begins_with(head, ".. code-block::|.. code::|.. sourcecode::");
-        if !(is_org || is_rst) || self.values >= MOST_VALUES {
+        let is_adoc = self.begins_asciidoc(at);
+        if !(is_org || is_rst || is_adoc) || self.values >= MOST_VALUES {
             return;
         }
         self.values += 1;
         let is_end = |line: &&str| {
             let is_left = || !is_blank(line) && !line.starts_with([' ', '\t']);
-            if is_org { is_org_end(line) } else { is_left() }
+            match () {
+                () if is_org => is_org_end(line),
+                () if is_adoc => trim(line) == ASCIIDOC_MARK,
+                () => is_left(),
+            }
         };
-        let below = &self.lines[at + 1..];
-        let end = at + 1 + below.iter().position(is_end).unwrap_or(below.len());
-        let is_option = |line: &&&str| trim(line).starts_with(':');
+        let first = at + 1 + usize::from(is_adoc);
+        let below = &self.lines[first..];
+        let end = first + below.iter().position(is_end).unwrap_or(below.len());
+        let is_option = |line: &&&str| is_rst && trim(line).starts_with(':');
         let options = below.iter().take_while(is_option).copied();
-        let texts = std::iter::once(head).chain(options);
+        let above = self.line_above(at).map_or("", |line| self.lines[line]);
+        let title = above.strip_prefix('.').filter(|_| is_adoc);
+        let texts = std::iter::once(head).chain(options).chain(title);
         let names: Vec<&str> = texts.flat_map(file_name::in_words).collect();
         let own = (!names.is_empty()).then_some((at, names));
         let Some((line, names)) = own.or_else(|| self.led_from(at)) else {
             return;
         };
-        let content = at + 1..end;
+        let content = first..end;
         let is_done = self.is_taken[at..end].contains(&true);
         if !is_done
             && !self.lines[content.clone()]
@@ -563,6 +578,12 @@ impl<'a> LastLook<'a> {
         {
             self.shown_file(line..end, &names, content, None);
         }
+    }
+
+    fn begins_asciidoc(&self, at: usize) -> bool {
+        let is_mark = |line: &&str| trim(line) == ASCIIDOC_MARK;
+        let head = self.lines.get(at).map_or("", |line| trim(line));
+        head.starts_with("[source") && self.lines.get(at + 1).is_some_and(is_mark)
     }
 
     /// The line that leads to the code block at `at`, and the files that it names.
@@ -800,7 +821,12 @@ fn is_code(line: &str, name: &str) -> bool {
         return false;
     }
     let is_setting = || FileContent::of(name) == FileContent::Data && first.ends_with([':', '=']);
+    let is_directive = || {
+        let directive = text.strip_prefix('#').unwrap_or_default();
+        directive.starts_with(|c: char| c.is_ascii_lowercase())
+    };
     has_word(BEGINNINGS, first)
+        || is_directive()
         || text.ends_with(['{', '}', ';', '(', '['])
         || text.ends_with("):")
         || SIGNS.iter().any(|sign| text.contains(sign))

@@ -507,6 +507,9 @@ fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
         format!("#+begin_src python :tangle tests/a.py\n{code}#+end_src\n"),
         format!("Put this into `tests/a.py`:\n\n#+BEGIN_SRC python\n{code}#+END_SRC\n"),
         format!(".. code-block:: python\n   :caption: tests/a.py\n\n   {indented}"),
+        format!(".tests/a.py\n[source,python]\n----\n{code}----\n"),
+        format!("Put this into `tests/a.py`:\n\n[source,python]\n----\n{code}----\n"),
+        "=== src/a.c ===\n\n#ifdef DEBUG\n# include \"a.h\"\nvoid f(void);\n".to_owned(),
         format!("Save this as ``tests/a.py``:\n\n.. code-block:: python\n\n   {indented}"),
     ] {
         undone(&text);
@@ -518,6 +521,7 @@ fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
     }
     for text in [
         "=== tests/a.py ===\nmain() now writes lower case.\n",
+        ".Usage\n[source,python]\n----\nimport a\na.dump(1)\n----\n",
         "It is used so:\n\n.. code-block:: python\n\n   import a\n   a.dump(1)\n",
         "tests/a.py:\n- main() writes lower case\n- save() is new\n",
         "**tests/a.py**\nThe function main now writes lower case.\n",
