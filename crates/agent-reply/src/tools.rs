@@ -19,7 +19,7 @@ use super::{changes, patch, script, search_replace, workspace_root};
 use crate::line::first_word;
 pub(crate) use call::{Call, CallShape, is_among};
 use table::Tool;
-pub(crate) use table::{NESTED, NEW, PATH, RECORD, TOOL_KEYS};
+pub(crate) use table::{NESTED, NEW, OLD, PATH, RECORD, TOOL_KEYS};
 
 mod call;
 mod table;

@@ -405,7 +405,7 @@ fn insert(
     key: &str,
     value: &str,
 ) -> Result<Map<String, Value>, String> {
-    match map.insert(key.trim().to_owned(), value_of(key, value)) {
+    match map.insert(key.trim().to_owned(), Value::from(value)) {
         None => Ok(map),
         Some(_) => Err(format!("it has `{key}` twice")),
     }
@@ -413,7 +413,7 @@ fn insert(
 
 /// Adds a parameter that may come again, as the paths of several files.
 fn insert_again(mut map: Map<String, Value>, key: &str, value: &str) -> Map<String, Value> {
-    let value = value_of(key, value);
+    let value = Value::from(value);
     match map.get_mut(key) {
         Some(Value::Array(values)) => values.push(value),
         Some(first) => *first = Value::Array(vec![first.take(), value]),
@@ -424,10 +424,42 @@ fn insert_again(mut map: Map<String, Value>, key: &str, value: &str) -> Map<Stri
     map
 }
 
+/// The parameters as the elements mean them: lists and objects where a parameter is one, else texts.
+///
+/// Of the two texts of an edit, one may begin with a line end that is none of the element: the other has
+/// none there. Such texts are taken as they stand.
+fn as_meant(parameters: Map<String, Value>) -> Map<String, Value> {
+    let is_framed = |keys: &str| {
+        let value = parameters
+            .iter()
+            .find(|(key, _)| tools::is_among(keys, key));
+        let text = value.and_then(|(_, value)| value.as_str());
+        text.filter(|text| !text.is_empty())
+            .map(|text| text.starts_with('\n'))
+    };
+    let framed = is_framed(tools::OLD).zip(is_framed(tools::NEW));
+    let is_literal = framed.is_some_and(|(old, new)| old != new);
+    let is_of_edit =
+        |key: &str| tools::is_among(tools::OLD, key) || tools::is_among(tools::NEW, key);
+    let meant = |key: &str, value: Value| match value {
+        Value::String(text) if !(is_literal && is_of_edit(key)) => value_of(key, &text),
+        Value::Array(values) => {
+            let texts = values.iter().filter_map(Value::as_str);
+            texts.map(|text| value_of(key, text)).collect()
+        }
+        value => value,
+    };
+    let pairs = parameters.into_iter().map(|(key, value)| {
+        let value = meant(&key, value);
+        (key, value)
+    });
+    pairs.collect()
+}
+
 /// A value: a list or an object where a parameter is one, else text.
 fn value_of(key: &str, value: &str) -> Value {
     let is_list = matches!(
-        key.trim(),
+        key,
         "edits" | "replacements" | "view_range" | "paths" | "files" | "command"
     );
     let text = trim(value);
@@ -455,7 +487,7 @@ fn value_text(value: &str) -> String {
 
 fn called(tool: &str, parameters: Result<Map<String, Value>, String>) -> CandidateItem {
     match parameters {
-        Ok(parameters) => tools::certain(tool, parameters),
+        Ok(parameters) => tools::certain(tool, as_meant(parameters)),
         Err(trouble) => problem(&format!(
             "the call of `{}` cannot be read: {trouble}",
             tool.trim()
@@ -527,6 +559,8 @@ fn problem(message: &str) -> CandidateItem {
 
 #[cfg(test)]
 mod tests {
+    use agent_protocol::Edit;
+
     use super::*;
 
     fn items_in(text: &str) -> Vec<CandidateItem> {
@@ -544,6 +578,39 @@ mod tests {
             }
         }
         items
+    }
+
+    #[test]
+    fn a_line_end_that_only_one_text_of_an_edit_begins_with_is_its_own() {
+        let edit = |old: &str, new: &str| {
+            let text = format!(
+                "<invoke name=\"Edit\">\n<parameter name=\"file_path\">a</parameter>\n<parameter name=\"old_string\">{old}</parameter>\n<parameter name=\"new_string\">{new}</parameter>\n</invoke>"
+            );
+            match &items_in(&text)[..] {
+                [
+                    CandidateItem::Command(Command::EditFile {
+                        edit: Edit::Replace { edits },
+                        ..
+                    }),
+                ] => (edits[0].search.clone(), edits[0].replace.clone()),
+                other => panic!("{text}: {other:?}"),
+            }
+        };
+        for (old, new, expected) in [
+            ("\nx", "x", ("\nx", "x")),
+            ("x", "\nx", ("x", "\nx")),
+            ("\nx", "\ny", ("x\n", "y\n")),
+            ("\n x\n", "\ny\n", (" x\n", "y\n")),
+            ("x", "y", ("x", "y")),
+            ("\nx\n", "", ("x\n", "")),
+        ] {
+            let (search, replace) = edit(old, new);
+            assert_eq!(
+                (search.as_str(), replace.as_str()),
+                expected,
+                "{old:?}, {new:?}"
+            );
+        }
     }
 
     #[track_caller]
