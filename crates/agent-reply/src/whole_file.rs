@@ -466,7 +466,10 @@ fn path_at_top<'a>(lines: &[&'a str], at: usize, fence: &Fence<'_>) -> Option<&'
     let name = lines.get(at + 1)?.trim_end();
     let below = lines.get(at + 2..)?.iter().find(|line| !is_blank(line))?;
     let below = trim(below);
-    let is_path = |text: &str| text.ends_with('/') || file_name::is_unmistakable(text);
+    // `package a.b.c` is no path.
+    let is_path = |text: &str| {
+        text.ends_with('/') || (file_name::is_unmistakable(text) && !text.contains(' '))
+    };
     // Below the name of a file, an output is indented.
     let is_output = fence.info.is_empty() && lines[at + 2].starts_with([' ', '\t']);
     let is_label = file_name::is_file(name)
@@ -861,6 +864,10 @@ mod tests {
                 &[("src/a.py", "import x\ny\n")],
             );
         }
+        case(
+            "```kotlin\nsrc/a.kt\npackage a.b.code\ny\n```\n",
+            &[("src/a.kt", "package a.b.code\ny\n")],
+        );
         for block in [
             "```\na.py\nb.py\n```\n",
             "```\na.py\nlib/\n```\n",
