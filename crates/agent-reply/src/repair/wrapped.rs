@@ -125,7 +125,9 @@ pub(crate) fn judge_texts(lines: &[&str], reply: &Reply, is_proved: bool) -> Wra
     {
         return WrapVerdict::Wrapped(edge.named);
     }
-    match signs.doubtful {
+    // A single one may be the author's.
+    let is_only = signs.blank_ends.other == 0;
+    match signs.doubtful.or(signs.behind_blank.filter(|_| is_only)) {
         Some((line, command)) => WrapVerdict::Doubtful {
             line: line.to_owned(),
             command,
@@ -223,8 +225,9 @@ struct WrapSigns<'r> {
     /// Words around the commands that go on where the next one did not fit.
     prose: usize,
     blank_ends: BlankEnds,
-    /// A line of a text ends in a blank where the next word did not fit.
-    ends_in_blank: bool,
+    /// The first line of a text that follows one which ends in a blank, because its first word did not
+    /// fit there, and the line of its command.
+    behind_blank: Option<(&'r str, u32)>,
     /// Lines that reach a usual edge and go on at the margin.
     full: usize,
     /// Shorter ones that go on there, because the next word did not fit.
@@ -265,7 +268,9 @@ impl<'r> WrapSigns<'r> {
             let is_rest = || grammar.is_some_and(|grammar| grammar.is_rest(above, line));
             let is_long = above.len() >= NARROWEST || above.ends_with(" =");
             let is_broken = edge.breaks(above, line);
-            self.ends_in_blank |= edge.is_broken_behind_blank(above, line) == Some(true);
+            if edge.is_broken_behind_blank(above, line) == Some(true) {
+                self.behind_blank.get_or_insert((line, text.command));
+            }
             let (is_full, is_ragged) = (edge.is_full(above), edge.is_ragged(above, line));
             if (is_full || is_ragged) && !text.is_table && !begins_anew(above, line) {
                 self.full += usize::from(is_full);
@@ -302,7 +307,7 @@ impl<'r> WrapSigns<'r> {
         self.certain > usize::from(width > WIDEST)
             || self.likely > 1
             || (self.likely + self.possible > 0 && (is_proved || self.prose > 1))
-            || (self.ends_in_blank && self.blank_ends.show_wrapping())
+            || (self.behind_blank.is_some() && self.blank_ends.show_wrapping())
             || (self.full > 1 && self.ragged == 0)
             || (self.remnants > 1 && self.remnants * 2 > self.breaks)
     }
@@ -1001,6 +1006,20 @@ mod tests {
         ] {
             assert!(reply(name, line).issues.is_empty(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_line_behind_the_only_blank_at_an_end_is_asked_about() {
+        let asked = |first: &str| {
+            let text = format!(
+                "[CREATE_FILE path=\"a.css\"]\n{first}input[type=checkbox].disabled, input[type=radio].disabled, .checkbox.disabled, \n.radio.disabled{{\n}}\n[/CREATE_FILE]\n"
+            );
+            let issues = crate::parse(&text).issues;
+            assert!(issues.iter().all(|issue| issue.number.is_none()));
+            issues.len()
+        };
+        assert_eq!(asked(""), 1);
+        assert_eq!(asked("a, \nb {}\n"), 0);
     }
 
     const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
