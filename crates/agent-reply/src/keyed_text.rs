@@ -24,7 +24,7 @@ struct KeyedText<'t> {
 
 impl<'t> KeyedTexts<'t> {
     pub(super) fn read(text: &'t str) -> Self {
-        const MOST_BYTES: usize = 100;
+        const MOST_BYTES: usize = 240;
         let is_quote = |c: char| matches!(c, '"' | '\'' | '\u{201c}' | '\u{201d}');
         let is_part = |c: char| c.is_alphanumeric() || "_-./".contains(c);
         let mut pairs = Vec::new();

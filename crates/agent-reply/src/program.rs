@@ -97,8 +97,9 @@ impl<'l> ProgramText<'l> {
             self.open = None;
             rest = behind;
         }
-        let is_import = || {
-            line.starts_with("import ") || line.starts_with("from ") || line.contains("require(")
+        let is_import = |before: &str| {
+            let leads = ["import ", "from "];
+            leads.iter().any(|lead| line.starts_with(lead)) || before.ends_with("require(")
         };
         let (mut files, mut writes, mut opens, mut has_mode) = (Vec::new(), false, false, false);
         let is_mark = |byte| matches!(byte, b'"' | b'\'' | b'`' | b'(' | b'#' | b'/');
@@ -133,10 +134,11 @@ impl<'l> ProgramText<'l> {
                 };
                 let string = &behind[..end];
                 has_mode |= is_write_mode(string);
+                let before = &line[..line.len() - behind.len() - quote.len()];
                 if file_name::is_file(string) && script::is_in_workspace(string) {
                     files.push(string);
                 } else {
-                    self.has_text |= !(is_import() || has_word(NO_TEXT, string));
+                    self.has_text |= !(is_import(before) || has_word(NO_TEXT, string));
                 }
                 rest = &behind[end + quote.len()..];
             }
@@ -217,6 +219,11 @@ mod tests {
             "python",
             "Path('a.py').write_text('it\\'s(1)\\n\\\\')",
             &["a.py"],
+        );
+        case(
+            "python",
+            "Path('a.js').write_text(\"const b = require('b')\\n\")",
+            &["a.js"],
         );
         case("php", "file_put_contents(\"a.php\", 'text');", &["a.php"]);
         case(

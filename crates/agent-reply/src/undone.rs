@@ -480,7 +480,7 @@ impl<'a> LastLook<'a> {
         const LONGEST: usize = 160;
         const MOST_LINES: usize = 60;
         const LABELS: &str = "begin code content contents file filename filepath full in name new now of \
-            path reads source src start the updated";
+            path read reads source src start the updated";
         let title = self.lines[at];
         let is_told = |it: &UndoneWork| at < it.lines.end;
         let called = called_name(title);
@@ -494,12 +494,9 @@ impl<'a> LastLook<'a> {
         let [name] = names[..] else { return };
         let words = file_name::words_beside(title, name);
         let first = code_fence::skip_blank(self.lines, at + 1);
-        let is_led = || {
-            let below = self.lines.get(first).map_or("", |line| trim(line));
-            below.starts_with("<pre") && leads_to_work(title, name)
-        };
+        let is_pre = (self.lines.get(first)).is_some_and(|line| trim(line).starts_with("<pre"));
+        let is_led = is_pre && leads_to_work(title, name);
         let is_label = |word: &String| has_word(LABELS, word) || has_word(WORK, word);
-        let is_led = is_led();
         let is_title =
             (framed.is_some() && called.is_none()) || words.iter().all(is_label) || is_led;
         if !is_title || self.found.last().is_some_and(is_told) {
@@ -520,8 +517,8 @@ impl<'a> LastLook<'a> {
         }
         let is_sentence = |line: &usize| trim(self.lines[*line]).ends_with(['.', '!', '?']);
         let is_fence = |line: &&str| Fence::read(line).is_some();
-        let is_filled =
-            !shown.first().is_none_or(is_sentence) && !self.lines.get(first).is_some_and(is_fence);
+        let is_sentence = shown.first().is_none_or(is_sentence);
+        let is_filled = is_pre || !(is_sentence || self.lines.get(first).is_some_and(is_fence));
         let is_indented = ends_with_colon(title)
             && self
                 .lines
@@ -530,10 +527,12 @@ impl<'a> LastLook<'a> {
         let is_framed = ((framed.is_some() || is_led || is_indented) && is_filled)
             || (words.iter().any(|word| word == "begin") && !shown.is_empty());
         if code > 1 || (code == 1 && shown.len() == 1) || is_framed {
-            let rest = (end.max(first)..self.lines.len()).take(MOST_LINES);
-            let is_rest = |line: &usize| !self.is_taken[*line] && !is_blank(self.lines[*line]);
-            let end = end.max(first) + rest.take_while(is_rest).count();
-            self.shown_file(at..end, &[name], first..end, None);
+            let end = end.max(first + 1);
+            // A few lines at its top may stand in commands for another file.
+            let is_rest = |line: &usize| !self.is_taken[*line] && !is_fence(&self.lines[*line]);
+            let rest = (end..self.lines.len()).take(MOST_LINES);
+            let content = first..end + rest.take_while(is_rest).count();
+            self.shown_file(at..end, &[name], content, None);
         }
     }
 

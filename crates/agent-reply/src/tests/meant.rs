@@ -498,6 +498,12 @@ fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
         format!("=== tests/a.py ===\n{code}"),
         format!("**tests/a.py**\n<pre>\n{code}</pre>\n"),
         format!("Put this into `tests/a.py`:\n<pre><code>\n{code}</code></pre>\n"),
+        "<h3>docs/a.md</h3>\n<pre><code># A\n\nIt is one.\n</code></pre>\n".to_owned(),
+        format!(
+            "`tests/a.py` now reads:\n\n    # It is read.\n    {}",
+            code.replace('\n', "\n    ")
+        ),
+        "=== tests/a.sh ===\n#!/bin/sh\n\nrm -f a\n".to_owned(),
         format!("[FILE: tests/a.py]\n{code}[/FILE]\n"),
         format!("tests/a.py\n\n{code}"),
         "# config.yaml\nname: ci\nport: 1\n".to_owned(),
