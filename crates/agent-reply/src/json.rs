@@ -281,9 +281,33 @@ fn rest_of(lines: &[&str], line: usize, column: usize) -> RestOfLine {
 
 /// Reads a value, strictly or with the faults that models make.
 pub(super) fn read_value(text: &str) -> Option<Value> {
-    serde_json::from_str(text)
-        .ok()
-        .or_else(|| lenient::read(text))
+    let read = serde_json::from_str(text).ok();
+    let mut value = read.or_else(|| lenient::read(text))?;
+    if ["\\b", "\\f"].iter().any(|escape| text.contains(escape)) {
+        restore_backslashes(&mut value);
+    }
+    Some(value)
+}
+
+/// Puts `\b` in the place of a backspace, and `\f` in the place of a form feed before a letter: a model
+/// that writes `"\bword\b"` or `"\frac"` forgot to double the backslash.
+fn restore_backslashes(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let plain = text.replace('\u{8}', "\\b");
+            let mut parts = plain.split('\u{c}');
+            let mut restored = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let is_word = part.starts_with(char::is_alphabetic);
+                restored.push_str(if is_word { "\\f" } else { "\u{c}" });
+                restored.push_str(part);
+            }
+            *text = restored;
+        }
+        Value::Array(values) => values.iter_mut().for_each(restore_backslashes),
+        Value::Object(members) => members.values_mut().for_each(restore_backslashes),
+        _ => {}
+    }
 }
 
 /// The commands of a list of calls, some of which cannot be read: those are problems.

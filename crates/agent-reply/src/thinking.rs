@@ -4,10 +4,12 @@
 //! dialect, and outside of code blocks, the frame around a whole reply aside, so that a file about
 //! such tags survives.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::code_fence::Fence;
 use super::tags::{self, Kind, Name};
+use super::xml::{self, XmlEnds};
 use super::{json, patch, search_replace};
 use crate::recognise::other::begins_edit;
 use crate::trim::{is_blank, trim_end, trim_start};
@@ -27,6 +29,7 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
     let mut at = 0;
     let mut fence: Option<Fence<'_>> = None;
     let mut is_top = true;
+    let ends = OnceCell::new();
     while at < lines.len() {
         let line = lines[at];
         if let Some(next) = Fence::read(line) {
@@ -36,6 +39,7 @@ pub(super) fn remove(text: &str, lines: &mut [&str]) -> Vec<Range<usize>> {
             || tags::read_angled(at, line).is_some()
             || begins_edit(lines, at)
             || json::begins(lines, at)
+            || xml::last_line(lines, at, &ends).is_some()
         {
             // Below it may stand what belongs to a file, also where a fence seems to be closed.
             break;
@@ -151,6 +155,7 @@ struct Blocks {
     /// Whose closing tags in angle brackets do not follow any more.
     unclosed: Vec<Name>,
     patches: patch::Ends,
+    elements: OnceCell<XmlEnds>,
 }
 
 impl Blocks {
@@ -166,6 +171,8 @@ impl Blocks {
             self.end = json::last_line(lines, at).unwrap_or(0);
         } else if patch::begins(lines[at]) {
             self.end = self.patches.end_line(lines, at).unwrap_or(0);
+        } else if let Some(last) = xml::last_line(lines, at, &self.elements) {
+            self.end = last;
         } else if let Some(Kind::Open { name, .. }) =
             tags::read_angled(at, lines[at]).map(|tag| tag.kind)
             && !self.unclosed.contains(&name)
@@ -247,6 +254,11 @@ mod tests {
         case("<think>\n[DONE]\n</think>\nHi", &[(0, 3)], "Hi");
         case("<Thinking>hm</Thinking>\nHi", &[(0, 1)], "Hi");
         case(
+            "<think>\n<invoke name=\"Edit\">\n</invoke>\n</think>\nHi",
+            &[(0, 4)],
+            "Hi",
+        );
+        case(
             "Hi\n<reasoning>\na\n</reasoning>[DONE]",
             &[(1, 3)],
             "Hi\n[DONE]",
@@ -286,6 +298,9 @@ mod tests {
             "*** Begin Patch\n*** Update File: a\n </think>\n-a\n+b\n*** End Patch",
             "[CREATE_FILE path=a]\n</think>\n[/CREATE_FILE]\n[DONE]",
             "```\n[CREATE_FILE path=a]\n# x\n```sh\nls\n```\n<think>\nx\n</think>\n[/CREATE_FILE]\n[DONE]\n```",
+            "<write_to_file>\n<path>a</path>\n<content>\n<think>\nx\n</think>\n</content>\n</write_to_file>",
+            "<invoke name=\"Edit\">\n<parameter name=\"old_string\"><think>\nx\n</think></parameter>\n</invoke>",
+            "<function=edit>\n<parameter=old_string>\n<think>\nx\n</think>\n</parameter>\n</function>",
             "a\n<<<<<<< SEARCH\nold\n=======\n<think>\nx\n</think>\n>>>>>>> REPLACE",
             "a\n<<<<<<< SEARCH\nold\n=======\n</think>\n>>>>>>> REPLACE\n[DONE]",
             "{\"tool\": \"write_file\", \"path\": \"a\", \"content\": \"\n<think>\nx\n</think>\n\"}",

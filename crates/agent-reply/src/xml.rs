@@ -18,6 +18,7 @@
 //! tools: `<run>` and `<message>` are elements of other formats. All that stands in a call is its
 //! own. A call without an end is cut off, one whose parameters cannot be told apart is a problem.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -92,6 +93,24 @@ impl<'a> Element<'a> {
             rest,
             is_empty: attributes.ends_with('/'),
         })
+    }
+
+    /// Its name without a prefix.
+    fn local_name(&self) -> &'a str {
+        self.name.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// Returns true if it is a call, or shows the file of this path.
+    fn is_call(&self, path: Option<&str>) -> bool {
+        match self.local_name() {
+            "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
+            | "boltAction" => true,
+            "function" => self.attributes.starts_with('='),
+            "tool" | "function_call" => self.attribute("name").is_some_and(tools::is_known),
+            "file" | "antArtifact" | "artifact" | "source" => path.is_some(),
+            _ if artifact(self, "").is_some() => true,
+            name => name.contains('_') && tools::is_known(name) && self.attributes.is_empty(),
+        }
     }
 
     fn attribute(&self, key: &str) -> Option<&'a str> {
@@ -171,6 +190,16 @@ fn shown_path<'a>(lines: &[&'a str], at: usize, element: &Element<'a>) -> Option
     named.filter(|name| file_name::is_unmistakable(name))
 }
 
+/// The last line of the call that begins on a line, if one does.
+pub(super) fn last_line(lines: &[&str], at: usize, ends: &OnceCell<XmlEnds>) -> Option<usize> {
+    let element = Element::read(lines[at]).filter(|element| !element.is_empty)?;
+    let is_call = element.is_call(shown_path(lines, at, &element));
+    is_call.then(|| {
+        ends.get_or_init(|| XmlEnds::of(lines))
+            .next(element.name, at)
+    })?
+}
+
 /// The call that begins on the line `at`; `above` lines stand over these in the reply.
 pub(super) fn find<'e>(
     lines: &[&str],
@@ -179,24 +208,15 @@ pub(super) fn find<'e>(
     ends: impl FnOnce() -> &'e XmlEnds,
 ) -> Option<BlockCandidate> {
     let element = Element::read(lines[at])?;
-    let name = element.name.rsplit(':').next().unwrap_or_default();
-    let path = shown_path(lines, at, &element);
-    let empty = artifact(&element, "");
     if element.is_empty {
-        return empty.map(|item| BlockCandidate::whole(at..at + 1, vec![item]));
+        let item = artifact(&element, "");
+        return item.map(|item| BlockCandidate::whole(at..at + 1, vec![item]));
     }
-    let is_call = match name {
-        "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
-        | "boltAction" => true,
-        "function" => element.attributes.starts_with('='),
-        "tool" | "function_call" => element.attribute("name").is_some_and(tools::is_known),
-        "file" | "antArtifact" | "artifact" | "source" => path.is_some(),
-        _ if empty.is_some() => true,
-        name => name.contains('_') && tools::is_known(name) && element.attributes.is_empty(),
-    };
-    if !is_call {
+    let path = shown_path(lines, at, &element);
+    if !element.is_call(path) {
         return None;
     }
+    let name = element.local_name();
     let last = ends()
         .next(element.name, at + above)
         .map(|last| last - above);
@@ -399,13 +419,21 @@ fn elements(inner: &str) -> Result<Map<String, Value>, String> {
     Ok(map)
 }
 
+/// A value without the mark of XML around text that is not escaped: `<![CDATA[ ... ]]>`.
+fn without_cdata(value: &str) -> &str {
+    let inner = trim(value).strip_prefix("<![CDATA[");
+    inner
+        .and_then(|inner| inner.strip_suffix("]]>"))
+        .unwrap_or(value)
+}
+
 /// Adds a parameter; the same one twice is nobody's call.
 fn insert(
     mut map: Map<String, Value>,
     key: &str,
     value: &str,
 ) -> Result<Map<String, Value>, String> {
-    match map.insert(key.trim().to_owned(), Value::from(value)) {
+    match map.insert(key.trim().to_owned(), Value::from(without_cdata(value))) {
         None => Ok(map),
         Some(_) => Err(format!("it has `{key}` twice")),
     }
@@ -413,7 +441,7 @@ fn insert(
 
 /// Adds a parameter that may come again, as the paths of several files.
 fn insert_again(mut map: Map<String, Value>, key: &str, value: &str) -> Map<String, Value> {
-    let value = Value::from(value);
+    let value = Value::from(without_cdata(value));
     match map.get_mut(key) {
         Some(Value::Array(values)) => values.push(value),
         Some(first) => *first = Value::Array(vec![first.take(), value]),
@@ -474,6 +502,7 @@ fn value_of(key: &str, value: &str) -> Value {
 
 /// The text of an element, without the line ends after its opening and before its closing tag.
 fn value_text(value: &str) -> String {
+    let value = without_cdata(value);
     let Some(text) = value.strip_prefix('\n') else {
         return value.to_owned();
     };
@@ -610,6 +639,24 @@ mod tests {
                 expected,
                 "{old:?}, {new:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_mark_of_text_that_is_not_escaped_is_none_of_it() {
+        for content in [
+            "<![CDATA[\na && b\n]]>",
+            "\n<![CDATA[\na && b\n]]>\n",
+            "<![CDATA[a && b\n]]>",
+        ] {
+            let text = format!(
+                "<write_to_file>\n<path>a</path>\n<content>{content}</content>\n</write_to_file>"
+            );
+            let items = items_in(&text);
+            let [CandidateItem::Command(Command::CreateFile { content, .. })] = &items[..] else {
+                panic!("{text}: {items:?}");
+            };
+            assert_eq!(content, "a && b\n", "{text}");
         }
     }
 

@@ -23,6 +23,21 @@ fn one(text: &str) -> Command {
     }
 }
 
+#[test]
+fn backslashes_that_a_model_forgot_to_double_stay() {
+    for (written, meant) in [
+        (r"\bfoo\s+\b", r"\bfoo\s+\b"),
+        (r"\bfoo\b", r"\bfoo\b"),
+        (r"\\bfoo", r"\bfoo"),
+        (r"$\frac{a}{b} \beta$", r"$\frac{a}{b} \beta$"),
+        (r"a\f\nb", "a\u{c}\nb"),
+        (r"C:\\bin", r"C:\bin"),
+    ] {
+        let call = format!("{{\"tool\": \"run\", \"command\": \"{written}\"}}");
+        assert_eq!(one(&call), run(meant), "{written}");
+    }
+}
+
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
 }
