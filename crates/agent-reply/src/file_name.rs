@@ -24,13 +24,15 @@ const WELL_KNOWN: &str = "\
 
 /// Extensions that make a word in prose a file: `console.log` is code, `console.ts` is a file.
 const EXTENSIONS: &str = "\
-    adoc asm astro awk bash bat bazel bib bzl c cabal cc cfg cjs clj cljs cmake cmd conf cpp cs csproj \
-    css csv cu cxx d dart diff ejs el elm env erb erl ex exs fish fs fsx gemspec gleam go gql gradle graphql \
-    groovy h haml hbs hcl hh hpp hs htm html hxx ini ipynb java jl js json json5 jsonc jsonl jsx \
-    kt kts less lisp lock lua m markdown md mdx mjs mk ml mli mm nim nix odin org pas patch php \
-    pl plist pm podspec prisma properties proto ps1 pug py pyi pyx r rake rb rkt rs rst s sass scala scm \
-    scss sh sln sol sql styl sv svelte svg swift tcl tex tf tfvars thrift toml ts tsv tsx txt v \
-    vb vbs vhd vim vue wat wgsl xaml xml xsd yaml yml zig zsh";
+    adoc asm astro awk bash bat bazel bib bicep bzl c cabal cc cfg cjs clj cljs cmake cmd conf \
+    cpp cs csproj css csv cts cu cue cxx d dart diff dts dtsi eex ejs el elm env erb erl ex exs \
+    f90 fish fs fsx gd gemspec gleam glsl go gql gradle graphql groovy h haml hbs hcl heex hh \
+    hpp hs htm html hxx ini ipynb j2 java jinja jinja2 jl js json json5 jsonc jsonl jsp jsx kt \
+    kts less liquid lisp lock lua m markdown md mdx mjs mk ml mli mm mts mustache ndjson nim nix \
+    njk odin org pas patch php phtml pl plist pm po podspec prisma properties proto ps1 psd1 \
+    psm1 pug py pyi pyx qml r rake rb rego resx rkt rs rst s sass sbt scala scm scss sh sln sol \
+    sql styl sv svelte svg swift tcl tex tf tfvars thrift tmpl toml tpl ts tscn tsv tsx twig txt \
+    v vb vbs vhd vim vue wat wgsl wsdl xaml xml xsd xsl xslt yaml yml zig zsh";
 
 /// Products that are written as if they were files; `node.js` in small letters is one.
 const PRODUCTS: &str = "\

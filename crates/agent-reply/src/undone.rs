@@ -1034,6 +1034,9 @@ fn without_elements(line: &str) -> Cow<'_, str> {
 fn named_in<'l>(line: &'l str, content: &[&str]) -> Vec<&'l str> {
     const NAMES: &str = "AUTHORS INSTALL NEWS NOTICE THANKS TODO VERSION autogen bootstrap config configure \
         fstab hosts passwd sudoers";
+    // In words these are methods and modules, too.
+    const EXTENSIONS: &str = "cls desktop feature http ld mount props robot rules service slice socket \
+        strings sty target targets timer";
     let names = file_name::in_words(line);
     if !names.is_empty() {
         return names;
@@ -1045,14 +1048,18 @@ fn named_in<'l>(line: &'l str, content: &[&str]) -> Vec<&'l str> {
     let is_dotted = |name: &str| {
         let extension = file_name::extension(name).unwrap_or_default();
         extension.len() > 1
-            && extension.bytes().all(|byte| byte.is_ascii_lowercase())
+            && extension.starts_with(|c: char| c.is_ascii_lowercase())
+            && !extension.contains(|c: char| c.is_ascii_uppercase())
             && file_name::is_unmistakable(name)
             && asks_first(&file_name::words_beside(line, name))
     };
     let is_word = |name: &&str| {
         !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "()<>{}$=".contains(c))
     };
-    let is_it = |name: &&str| has_word(NAMES, name) || is_path(name) || is_script;
+    let has_end = |name: &str| {
+        file_name::extension(name).is_some_and(|extension| has_word(EXTENSIONS, extension))
+    };
+    let is_it = |name: &&str| has_word(NAMES, name) || is_path(name) || is_script || has_end(name);
     let quoted = line.split('`').skip(1).step_by(2).filter(is_word);
     let alone = file_name::word(line)
         .or_else(|| line.strip_prefix("text "))

@@ -482,6 +482,9 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "Here it is.{block}\nIt is much like `tests/a.py`.\n"
     ));
     talk("Run `tests/a.py`:\n```sh\npython tests/a.py\n```\n");
+    undone("**app.service**\n\n```ini\n[Unit]\nDescription=x\n```\n");
+    undone("Create `a.j2`:\n\n```jinja\n{% if x %}\nhi\n{% endif %}\n```\n");
+    undone("Create `a.x9`:\n\n```\nhi\nyou\n```\n");
     undone("Add this target at the end:\n\n```makefile\nlint:\n\truff check .\n```\n");
     talk("A rule has a target:\n\n```makefile\nlint:\n\truff check .\n```\n");
 }
