@@ -14,6 +14,7 @@
 //! | a row of a table, or two lines with labels, with a file, its old and its new text | an edit |
 //! | JSON that maps the name of a file to its lines | a call |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
+//! | a code block below words that ask for a change and name no file | a change in words |
 //! | code without a code block below a line that is only the name of a file, in whatever frame or call, or indented below one that leads to it | a file |
 //! | a block of org-mode, reStructuredText or AsciiDoc that names a file, or below a line that leads to it | a file |
 
@@ -177,6 +178,9 @@ impl<'a> LastLook<'a> {
         }
         if self.found.len() == told {
             self.file(at, at + 1..end, fence);
+        }
+        if self.found.len() == told && first < end {
+            self.asked_change(at, at + 1..end, fence);
         }
         let is_script = || self.lines[first].starts_with("#!");
         let is_for_person = || !whole_file::is_taken(fence.language(), "") && !is_script();
@@ -608,6 +612,25 @@ impl<'a> LastLook<'a> {
         above.is_some_and(|line| {
             ends_with_colon(line) && asks_first(&file_name::words_beside(line, "`"))
         })
+    }
+
+    /// A change without the name of its file: ``Replace `f` with:`` over a code block.
+    fn asked_change(&mut self, at: usize, content: Range<usize>, fence: &Fence<'_>) {
+        const OTHERS: &str = "console log output terminal text";
+        let language = fence.language();
+        let may_be_change = whole_file::is_taken(language, "") && !has_word(OTHERS, language);
+        let Some(line) = self.line_above(at).filter(|_| may_be_change) else {
+            return;
+        };
+        let is_for_person = |line: &str| {
+            let words = file_name::words_beside(line, "`");
+            words.iter().any(|word| has_word(shown::PERSON, word))
+        };
+        if self.is_asked_for(at) && !is_for_person(self.lines[line]) {
+            let work = ShownWork::lines(&self.lines[content.clone()]);
+            let told = self.told(line, "a change in words", (line..content.end, work));
+            self.found.push(told);
+        }
     }
 
     /// The heading of the words above the code block at `at`, and the files that it names, if these

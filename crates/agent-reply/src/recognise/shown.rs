@@ -30,7 +30,7 @@ const SHELLS: &str = "bash sh shell zsh fish bat cmd powershell pwsh ps1";
 const SESSIONS: &str = "console terminal text";
 
 /// Words above a script that tell the person what to do with it.
-const PERSON: &str = "if later locally optionally you your yourself";
+pub(crate) const PERSON: &str = "if later locally optionally you your yourself";
 
 /// First words above a script that is to be used: `Run it with:`, `To start it:`.
 const USES: &str = "run to try usage";

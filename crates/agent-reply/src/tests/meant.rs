@@ -482,6 +482,11 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "Here it is.{block}\nIt is much like `tests/a.py`.\n"
     ));
     talk("Run `tests/a.py`:\n```sh\npython tests/a.py\n```\n");
+    undone("Replace `f` with:\n\n```python\ndef f():\n    return 2\n```\n");
+    undone("Add this function:\n\n```\nfn f() {}\n```\n");
+    talk("Add this to your settings:\n\n```json\n{\"a\": 1}\n```\n");
+    talk("Change into it:\n\n```sh\ncd a\n```\n");
+    talk("A call makes it:\n\n```python\nf()\n```\n");
     undone("**app.service**\n\n```ini\n[Unit]\nDescription=x\n```\n");
     undone("Create `a.j2`:\n\n```jinja\n{% if x %}\nhi\n{% endif %}\n```\n");
     undone("Create `a.x9`:\n\n```\nhi\nyou\n```\n");
