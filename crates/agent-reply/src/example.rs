@@ -216,13 +216,23 @@ fn is_option(text: &str) -> bool {
 fn offers(sentence: &str) -> bool {
     const VERBS: &str = "add apply change create delete do edit execute move remove rename replace \
         run send try use write";
+    // `Instead, you could`
+    const BARE: [&str; 4] = ["you could", "you can also", "you could also", "you might"];
+    if BARE
+        .iter()
+        .any(|it| sentence == *it || sentence.ends_with(&format!(", {it}")))
+    {
+        return true;
+    }
     let does = |words: &[&str]| {
         let verb = without_adverbs(words).first();
         verb.is_some_and(|verb| has_word(VERBS, verb))
     };
     let words: Vec<&str> = sentence.split_whitespace().collect();
-    // `We could use it, but I keep the loop` says what is done.
-    let is_decided = sentence.contains(", but ");
+    // `We could use it, but I keep the loop` says what is done, `but it is slower` does not.
+    let is_decided = sentence
+        .rsplit_once(", but ")
+        .is_some_and(|(_, but)| but.contains(',') || !begins_with(but, "it |that |this "));
     let supposes = !is_decided
         && words.iter().enumerate().any(|(at, word)| {
             let is_modal =
@@ -255,7 +265,9 @@ fn depends(sentence: &str) -> bool {
     const FILLERS: &str = "please then just simply you can";
     const ORDERS: &str = "add apply change delete do execute remove replace restore revert run send \
         try undo use";
-    const CONDITIONS: &str = "if |in case |should |when you ";
+    const CONDITIONS: &str = "if |in case |should |when you |otherwise, ";
+    const SYSTEMS: &str = "on windows|on macos|on linux|on a mac|under windows|under linux|unter windows|\
+        unter linux|sous windows|sous linux";
     const OTHERS: &str = "wenn |falls |si |se |если |如果";
     const WISHES: &str = "möchte,willst,wollen,souhaite,voule,veux,quiere,desea,quise,vuoi,vuole,\
         хотите,хочешь,想,希望,需要";
@@ -270,13 +282,19 @@ fn depends(sentence: &str) -> bool {
     let (clause, main) = sentence
         .split_once([',', '\u{ff0c}'])
         .unwrap_or((sentence, ""));
-    // `If yes`
-    let is_bare = main.is_empty() && starts(sentence, "if ") || {
+    // `If yes`, `In case the above fails`
+    let is_case = || starts(sentence, "in case ") && !starts(sentence, "in case of ");
+    let is_bare = main.is_empty() && (starts(sentence, "if ") || is_case()) || {
         // In other languages a wish of the person, or what they can do or are to do.
         let wishes = WISHES.split(',').any(|wish| clause.contains(wish));
         starts(sentence, OTHERS) && (main.is_empty() || wishes || starts(main, OTHER_ORDERS))
     };
-    is_bare || begins_with(sentence, CONDITIONS) && orders(main)
+    // `On Windows, use this instead`
+    let is_other_system = || {
+        let means = ["this", "the following", "instead"];
+        begins_with(sentence, SYSTEMS) && means.iter().any(|end| main.ends_with(end))
+    };
+    is_bare || orders(main) && (begins_with(sentence, CONDITIONS) || is_other_system())
 }
 
 /// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
@@ -286,6 +304,7 @@ fn depends(sentence: &str) -> bool {
 fn calls_example(sentence: &str) -> bool {
     const LEADS: &str = "zum beispiel,par exemple,por ejemplo,por exemplo,per esempio,bijvoorbeeld,\
         na przykład,например,例如,比如,例えば,たとえば,예를 들어";
+    const GIVES: &str = "contain contains give gives list lists show shows";
     const STARTS: &str = "here here's this these that below as consider see just only";
     const NOUNS: &str = "command commands edit edits reply answer block blocks call calls diff \
         patch usage request response tool payload output message body";
@@ -303,6 +322,10 @@ fn calls_example(sentence: &str) -> bool {
             || rest == " so";
     }
     let words: Vec<&str> = sentence.split_whitespace().collect();
+    // `The docs give this example`
+    if let [source @ .., "this" | "following", "example"] = &words[..] {
+        return source.iter().any(|word| has_word(GIVES, word));
+    }
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
     if let [.., article, _, "looks", "like", "this"] = words[..] {
         return begins("a an such") || has_word("a an", article);
@@ -597,8 +620,8 @@ fn words_below(lines: &[&str], end: usize, is_code: bool) -> Option<WordsAbove> 
     let lower = trim(below).to_lowercase().replace('\u{2019}', "'");
     let ends = [". ", "! ", "? "].iter().filter_map(|end| lower.find(end));
     let sentence = &lower[..ends.min().map_or(lower.len(), |end| end + 1)];
-    let asks = sentence.ends_with(['?', '\u{ff1f}']) && words_against::asks_below(sentence);
-    if asks {
+    let asks = || sentence.ends_with(['?', '\u{ff1f}']) && words_against::asks_below(sentence);
+    if asks() || words_against::waits_below(sentence) {
         Some(WordsAbove::Question)
     } else {
         words_against::rejected_below(sentence).then_some(WordsAbove::Rejected)
@@ -662,7 +685,10 @@ mod phrases {
             labels: "\
                 don't|do not|wrong|bad|incorrect|instead of|statt|anstatt|au lieu de|en lugar de|\
                 en vez de|falsch|错误|not|anti-pattern|bad solution|a bad solution|commented out|\
-                draft|wrong fix|incorrect version|what i rejected|no change needed",
+                draft|wrong fix|incorrect version|what i rejected|no change needed|\
+                falsches beispiel|schlechtes beispiel|negativbeispiel|mauvais exemple|à éviter|\
+                mal ejemplo|cattivo esempio|mau exemplo|плохой пример|错误示例|错误写法|错误做法|错误的写法|错误的做法|反例|\
+                悪い例|間違った例|ダメな例|だめな例|잘못된 예",
             beginnings: "",
             parts: "\
                 (do not |(don't |nicht ausführen|mach das nicht|ne faites pas|n'exécutez pas|\
@@ -678,14 +704,14 @@ mod phrases {
                 example|examples|an example|as an example|sample|for example|for instance|e.g|\
                 usage example|the following is an example|expected output|observation|usage|log|\
                 input|test data|fixture|syntax|documentation|request body|such as|something like|\
-                like this|illustration|sample edit|an example edit|a sketch|sketch|hypothetical|\
+                like this|illustration|preview|dry run|dry-run|sample edit|an example edit|a sketch|sketch|hypothetical|\
                 hypothetically|pseudo-code|pseudocode|format|template|reminder of the format|\
                 beispiel|zum beispiel|par exemple|exemple|por ejemplo|ejemplo|por exemplo|exemplo|\
                 per esempio|esempio|bijvoorbeeld|voorbeeld|na przykład|przykład|например|пример|\
                 例如|比如|示例|例|例えば|예|예시|예를 들어",
             beginnings: "\
                 for example|for instance|e.g.|hypothetically|for reference|for illustration|\
-                imagine |suppose ",
+                imagine |suppose |to illustrate",
             parts: "\
                 is an example of |how a command |would be something like|it would look like this|\
                 looks something like",
@@ -700,7 +726,12 @@ mod phrases {
             labels: "\
                 either|you can either|or|oder|ou bien|o bien|或者|rollback plan|not now|not yet|\
                 as an option|a possible change|nice to have|up to you|maybe|alternative|\
-                falls gewünscht",
+                rollback|fallback|otherwise|to revert|to undo|to roll back|future work|follow-up work|\
+                one option is|one option|an option is|one possibility is|another possibility is|\
+                falls gewünscht|bei bedarf|ansonsten|andernfalls|sinon|au besoin|optionnel|facultatif|\
+                opcional|de lo contrario|si no|opzionale|facoltativo|altrimenti|caso contrário|\
+                необязательно|по желанию|при необходимости|иначе|可选|否则|任意|オプション|もし必要なら|\
+                必要なら|必要であれば|必要に応じて|선택 사항",
             beginnings: "\
                 optional|alternatively|another option|feel free to |in a future |manual step|\
                 on your machine|alternativ |alternativement|alternativamente|wenn du möchtest|\
@@ -709,14 +740,21 @@ mod phrases {
                 if you like|if you prefer|if you agree|if you approve|if you confirm|\
                 if you would like|if that's ok|once you |after your |after you approve|\
                 after you confirm|only if |only run |only do |only use |later|next round|\
-                in the next round|to undo,|to undo this|to undo it|to roll back,|to revert this|\
-                to revert it",
-            parts: "once you approve|can also |not done yet|possible follow-up|plan b",
+                in the next round|to undo,|to undo this|to undo it|to roll back,|to revert,|\
+                to revert this|to revert it|pending your |pending approval|waiting for your |awaiting your |\
+                let me know if i should|let me know if you want|let me know if you'd like|\
+                let me know whether|tell me if i should|not needed, but|not necessary, but|\
+                not required, but",
+            parts: "\
+                once you approve|can also |not done yet|possible follow-up|plan b|(not now)|(not yet)|\
+                (later)",
             ends: " later| yourself",
         },
         WordsKind {
             words: WordsAbove::Quotation,
-            labels: "before|old version|you said|you wrote|you sent|you showed me this",
+            labels: "\
+                before|old version|you said|you wrote|you sent|you showed me this|vorher|avant|\
+                antes|prima|было|до|修改前|更改前|変更前|修正前|변경 전",
             beginnings: "\
                 quoting |reviewing |earlier i |earlier, i |from the protocol|\
                 from the documentation|already done|i already applied this|i already changed this|\
@@ -832,6 +870,58 @@ mod tests {
             ("Here is the change:", None),
         ] {
             assert_eq!(WordsAbove::read(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn labels_for_another_time_and_conditions_are_known() {
+        for line in [
+            "To revert, apply this:",
+            "Rollback:",
+            "**Fallback:**",
+            "Otherwise:",
+            "In case the above fails:",
+            "Next step (not now):",
+            "Pending your approval:",
+            "Let me know if I should apply this:",
+            "Future work:",
+            "Not needed, but nice:",
+            "On Windows, use this instead:",
+            "One option is:",
+            "Instead, you could:",
+            "You could also do this, but it is slower:",
+            "Opcional:",
+            "もし必要なら：",
+        ] {
+            assert_eq!(WordsAbove::read(line), Some(WordsAbove::Offer), "{line}");
+        }
+        for line in [
+            "The docs give this example:",
+            "To illustrate the format:",
+            "Preview:",
+            "Dry run:",
+        ] {
+            assert_eq!(WordsAbove::read(line), Some(WordsAbove::Example), "{line}");
+        }
+        for line in ["错误示例：", "悪い例："] {
+            assert_eq!(WordsAbove::read(line), Some(WordsAbove::Refusal), "{line}");
+        }
+        assert_eq!(WordsAbove::read("Vorher:"), Some(WordsAbove::Quotation));
+        for line in [
+            "Instead of the loop, use this:",
+            "Otherwise nothing changes. Here is the edit:",
+            "If the tests fail, I will look again. The edit:",
+            "In case of an empty list it fails:",
+            "On Windows, the separator differs, so I use this instead:",
+            "To revert the loop to its old speed, I sort once:",
+            "One option is missing in the parser:",
+            "I keep it as small as I could:",
+            "We could use a lock, but the loop stays:",
+            "I fixed this example:",
+            "The preview is drawn again:",
+            "Previously the value was lost:",
+        ] {
+            assert_eq!(WordsAbove::read(line), None, "{line}");
         }
     }
 

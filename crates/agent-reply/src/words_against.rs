@@ -4,6 +4,9 @@
 //! refusal   := speaker negation doing ( pointer | end )      do not apply this; what I did not do
 //!            | pointer negation passive                      this should not be applied
 //!            | rejected pointer | which I rejected           decided against it
+//!            | pointer being wrong | negation pointer        this would be wrong; not this
+//!            | ( the | a | my ) wrong noun [ being ]         the naive version would be
+//!            | anything ( comma | bracket ) wrong            tempting, but wrong
 //! quotation := doing pointer with a word for an earlier time in the previous round I sent this
 //! ```
 //!
@@ -12,7 +15,7 @@
 //! and a sentence that says what is done now (`so I remove it`) leads to that.
 
 use crate::example::WordsAbove;
-use crate::line::{begins_with, has_word};
+use crate::line::{begins_with, ends_with_colon, has_word};
 
 /// The words of one language; stems begin a word.
 struct SpokenLanguage {
@@ -26,6 +29,11 @@ struct SpokenLanguage {
     doing: &'static str,
     /// Stems of verbs that give one up.
     rejected: &'static str,
+    /// Words that call one wrong.
+    wrong: &'static str,
+    /// Words between an edit and such a word. None is of the past: `this was wrong` leads to its
+    /// correction.
+    being: &'static str,
     /// Words for an earlier time.
     earlier: &'static str,
     /// Stems of what was done then.
@@ -39,15 +47,18 @@ const ENGLISH: SpokenLanguage = SpokenLanguage {
     nouns: "alternative alternatives approach attempt block blocks change changes code command commands commit diff \
         edit edits fix idea option patch proposal script sketch snippet solution suggestion \
         variant version way",
-    speakers: "i we you please but and what so just or that which whatever",
+    speakers: "i i'd we we'd you please but and what so just or that which whatever",
     negations: "not don't never won't wouldn't didn't shouldn't mustn't haven't cannot can't avoid",
     doing: "add appl chang call commit copy creat delet do doing done edit execut includ merg \
         propos recommend remov run send try us want writ",
     rejected: "abandoned decided discarded dismissed disagree dropped rejected scrapped undid",
+    wrong: "bad broken dangerous faulty flawed incorrect naive naïve unsafe wrong",
+    being: "be is would",
     earlier: "already ago before earlier last once previous previously reminder",
     done: "applied changed did executed gave made posted proposed ran sent tried wrote",
     alternatives: "an alternative would|an alternative could|an alternative is|an alternative was|\
-        one alternative|another alternative|the alternative would",
+        one alternative|another alternative|the alternative would|one option would|\
+        one option could|one option is to|another way would",
 };
 
 const OTHERS: [SpokenLanguage; 6] = [
@@ -59,6 +70,8 @@ const OTHERS: [SpokenLanguage; 6] = [
         doing: "anwend angewend ausführ ausgeführ benutz committe empfehl empfohl mach tun umsetz \
             verwend übernehm übernomm ändern",
         rejected: "abgelehnt verworfen fallengelassen",
+        wrong: "falsch fehlerhaft gefährlich schlecht verkehrt",
+        being: "ist wäre",
         earlier: "bereits schon letzten vorigen vorherigen vorhin zuvor",
         done: "angewendet erledigt geändert gemacht geschickt gesendet umgesetzt",
         alternatives: "eine alternative wäre|alternativ ginge",
@@ -70,6 +83,8 @@ const OTHERS: [SpokenLanguage; 6] = [
         negations: "no nunca jamás",
         doing: "aplic ejecut hace haci haga hago recomend us utili",
         rejected: "descarté descartado descartada rechacé rechazado rechazada",
+        wrong: "erróneo incorrecto incorrecta mal peligroso",
+        being: "es está estaría sería",
         earlier: "anterior anteriormente antes ya pasada",
         done: "aplicado aplicada apliqué enviado envié hecho hice mandé",
         alternatives: "una alternativa sería|otra alternativa",
@@ -77,10 +92,12 @@ const OTHERS: [SpokenLanguage; 6] = [
     SpokenLanguage {
         pointers: "ceci cela ça suivant suivante cette ce pas le ainsi",
         nouns: "alternative approche idée modification proposition solution",
-        speakers: "s'il te vous plaît mais et svp",
+        speakers: "s'il te vous plaît mais et svp à",
         negations: "ne n' pas jamais non",
         doing: "appliqu exécut faire fais fait fass lanc recommand retenu utilis",
         rejected: "abandonné abandonnée rejeté rejetée écarté écartée",
+        wrong: "dangereux faux incorrect mauvais",
+        being: "est serait",
         earlier: "précédent précédente dernier dernière déjà auparavant",
         done: "appliqué appliquée envoyé envoyée fait faite",
         alternatives: "une alternative serait|une autre solution serait",
@@ -88,10 +105,12 @@ const OTHERS: [SpokenLanguage; 6] = [
     SpokenLanguage {
         pointers: "questo questa questi così lo seguente",
         nouns: "alternativa alternative approccio idea modifica proposta soluzione",
-        speakers: "per favore ma e ancora",
+        speakers: "per favore ma e ancora da",
         negations: "non mai",
         doing: "applic consigli esegu fa fare far raccomand us",
         rejected: "scartato scartata rifiutato rifiutata",
+        wrong: "errato pericoloso sbagliato sbagliata",
+        being: "è sarebbe",
         earlier: "precedente già prima scorso",
         done: "applicato applicata fatto fatta inviato inviata mandato",
         alternatives: "un'alternativa sarebbe|un\u{2019}alternativa sarebbe",
@@ -103,6 +122,8 @@ const OTHERS: [SpokenLanguage; 6] = [
         negations: "não nunca jamais",
         doing: "aplic apliqu execut faz faze faça faço recomend us",
         rejected: "descartado descartada descartei rejeitado rejeitada rejeitei",
+        wrong: "errado errada incorreto perigoso",
+        being: "é está estaria seria",
         earlier: "anterior antes já passada",
         done: "aplicado aplicada apliquei enviado enviei feito fiz mandei",
         alternatives: "uma alternativa seria",
@@ -114,6 +135,8 @@ const OTHERS: [SpokenLanguage; 6] = [
         negations: "не никогда",
         doing: "выполн дела запуск использ меня применя рекоменд",
         rejected: "отверг отвергнут отказался отклонил отклонён отклоненные",
+        wrong: "неверно неправильно опасно ошибочно",
+        being: "будет",
         earlier: "прошлом предыдущем раньше уже ранее",
         done: "отправил применил применена применено сделал сделано",
         alternatives: "альтернативой был|альтернатива:",
@@ -196,12 +219,20 @@ pub(super) fn read(sentence: &str) -> Option<WordsAbove> {
     let others = || OTHERS.iter();
     let refuses = any(&forbids)
         || any(&rejects)
+        || (ends_with_colon(sentence) && any(&skips))
         || calls_wrong(sentence, &clauses)
+        || is_wrong_one(&clauses)
+        || judges_behind(sentence, &clauses)
+        || ENGLISH.is_label_against(&clauses)
+        || others().any(|it| it.is_label_against(&clauses))
         || others().any(|it| any(&|clause| it.forbids(clause)) || it.rejects(&clauses));
     if refuses {
         return Some(WordsAbove::Refusal);
     }
-    if dates_back(&clauses) || others().any(|it| it.dates_back(&clauses)) {
+    if dates_back(&clauses)
+        || is_done_before(&clauses)
+        || others().any(|it| it.dates_back(&clauses))
+    {
         return Some(WordsAbove::Quotation);
     }
     if any(&illustrates) {
@@ -282,6 +313,25 @@ pub(super) fn asks_below(sentence: &str) -> bool {
     }
 }
 
+/// Returns true if a sentence below an edit waits for the word of the person: `Let me know if I should also
+/// apply that.` One that goes on is about something else: `apply this to the other files`.
+pub(super) fn waits_below(sentence: &str) -> bool {
+    const OPENINGS: &str = "let me know if i should |let me know whether i should |tell me if i should |\
+        let me know if you want me to |say if i should ";
+    if !begins_with(sentence, OPENINGS) {
+        return false;
+    }
+    let clauses = clauses(sentence);
+    let rest = clauses[0]
+        .iter()
+        .rposition(|word| has_word("should to", word));
+    let mut rest = rest.map_or(&[][..], |at| &clauses[0][at + 1..]);
+    rest = rest.strip_prefix(&["also"]).unwrap_or(rest);
+    matches!(rest, [verb, pointer, noun @ ..] if has_word("apply do make", verb)
+        && has_word(ENGLISH.pointers, pointer)
+        && (noun.is_empty() || matches!(noun, [noun] if has_word(ENGLISH.nouns, noun))))
+}
+
 /// Orders in other languages to forget what stands above.
 pub(super) const TAKEN_BACK: &str = "vergiss das|vergessen sie das|ignorier das|ignoriere das|\
     ignorieren sie das|olvida eso|olvida lo anterior|olvide lo anterior|ignora lo anterior|\
@@ -340,8 +390,8 @@ fn is_mention(words: &[&str]) -> bool {
 /// Returns true if a clause says not to do what it means: `do not apply this`, `what I did not do`,
 /// `this should not be applied`.
 fn forbids(clause: &[&str]) -> bool {
-    const AUXILIARIES: &str = "am are be can could did do had have is may might must really shall should \
-        strongly was were will would";
+    const AUXILIARIES: &str = "am are be better can could did do had have is may might must rather really \
+        shall should strongly was were will would";
     const FILLERS: &str = "actually be been going have just simply to yet";
     const PASSIVES: &str = "applied adopted meant recommended proposed";
     let is_negation = |at: &usize| has_word(ENGLISH.negations, clause[*at]);
@@ -370,16 +420,35 @@ fn forbids(clause: &[&str]) -> bool {
             [verb, ..] if is_edit => has_word(PASSIVES, verb),
             _ if clause[at] == "avoid" && subject.is_some() => false,
             _ if clause[at] == "avoid" && is_mention(below) => true,
-            [verb, rest @ ..]
-                if is_stem(ENGLISH.doing, verb) || matches!(*verb, "running" | "using") =>
-            {
-                let rest = rest.strip_prefix(&["out"]).unwrap_or(rest);
-                rest.is_empty() || is_mention(rest)
-            }
             ["like", "this" | "that"] => true,
-            _ => false,
+            _ => carries_out(below),
         }
     })
+}
+
+/// Returns true if these words mean to carry out the edit: `apply this`, `run`.
+fn carries_out(words: &[&str]) -> bool {
+    let [verb, rest @ ..] = words else {
+        return false;
+    };
+    let rest = rest.strip_prefix(&["out"]).unwrap_or(rest);
+    (is_stem(ENGLISH.doing, verb) || matches!(*verb, "running" | "using"))
+        && (rest.is_empty() || is_mention(rest))
+}
+
+/// Returns true if a clause is an order to pass over what it means: `ignore this`, `no need to do this`.
+/// `Ignore it in the parser` says what the code does, `ignore the above` is about what stands above.
+fn skips(clause: &[&str]) -> bool {
+    let clause = clause.strip_prefix(&["please"]).unwrap_or(clause);
+    match clause {
+        ["ignore" | "disregard" | "skip", rest @ ..] => {
+            matches!(rest, ["this" | "these", ..] | ["the", "following", ..]) && is_mention(rest)
+        }
+        ["no", "need", "to", rest @ ..] | ["there", "is", "no", "need", "to", rest @ ..] => {
+            carries_out(rest)
+        }
+        _ => false,
+    }
 }
 
 /// Returns true if a clause gives up what it means: `which I rejected because`, `decided against it`,
@@ -396,8 +465,11 @@ fn rejects(clause: &[&str]) -> bool {
             (_, rest) => rest,
         };
         let is_relative = matches!(clause[..at], [.., "which" | "that" | "what", "i" | "we"]);
+        // `considered and rejected`
+        let is_begun =
+            at == 0 || matches!(clause[..at], [.., "considered" | "tried", "and" | "but"]);
         let is_label =
-            at == 0 && rest.len() <= 1 && rest.iter().all(|it| has_word(ENGLISH.nouns, it));
+            is_begun && rest.len() <= 1 && rest.iter().all(|it| has_word(ENGLISH.nouns, it));
         is_relative || is_label || is_mention(rest)
     })
 }
@@ -432,6 +504,70 @@ fn calls_wrong(sentence: &str, clauses: &[Vec<&str>]) -> bool {
     };
     (presents.iter().any(|it| sentence.contains(it)) && clauses.iter().any(judges))
         || (is_shown && is_cause.iter().any(|it| sentence.contains(it)))
+}
+
+/// Words for an edit that did not work. It may be sent again: only as what it `was` it is not.
+const FAILED: &str = "failed failing";
+
+/// Returns true if a sentence is only the name of an edit that it calls wrong, or says that the one below
+/// failed or was only a temptation: `the naive version would be`, `a common mistake here is`, `this edit
+/// failed`.
+fn is_wrong_one(clauses: &[Vec<&str>]) -> bool {
+    const ARTICLES: &str = "a an my one the this your";
+    const COMMON: &str = "classic common frequent typical";
+    const MISTAKES: &str = "antipattern error mistake pitfall trap";
+    const BEING: &str = "be here is was would";
+    // `The unsafe block`, `the failing code` are what an edit is for.
+    const PARTS: &str = "block blocks code command commands option script";
+    let [clause] = clauses else { return false };
+    let tempts = clause
+        .iter()
+        .position(|word| has_word("tempted tempting", word));
+    match clause[..] {
+        ["this", noun, "failed" | "fails"] => return has_word(ENGLISH.nouns, noun),
+        ["this" | "that", "would", "be", "a", noun] => return has_word(MISTAKES, noun),
+        _ => {}
+    }
+    if let Some(["to", rest @ ..]) = tempts.map(|at| &clause[at + 1..]) {
+        return carries_out(rest);
+    }
+    let is_article = |word: &&str| has_word(ARTICLES, word);
+    let named = &clause[clause
+        .iter()
+        .take(1)
+        .filter(|word| is_article(word))
+        .count()..];
+    let [adjective, noun, rest @ ..] = named else {
+        return false;
+    };
+    let is_past = rest.iter().any(|word| has_word("was would", word));
+    let is_edit = has_word(ENGLISH.nouns, noun) && (is_past || !has_word(PARTS, noun));
+    let is_wrong = is_edit && has_word(ENGLISH.wrong, adjective)
+        || is_edit && has_word(FAILED, adjective) && (is_past || *noun == "attempt")
+        || has_word(COMMON, adjective) && has_word(MISTAKES, noun);
+    is_wrong && rest.iter().all(|word| has_word(BEING, word))
+}
+
+/// Returns true if the end of a label calls wrong what stands before it: `tempting, but wrong:`, `my first
+/// attempt (wrong):`.
+fn judges_behind(sentence: &str, clauses: &[Vec<&str>]) -> bool {
+    let is_label = ends_with_colon(sentence) || sentence.ends_with(')');
+    let Some((judgement, before)) = clauses.last().and_then(|last| last.split_last()) else {
+        return false;
+    };
+    let is_behind = clauses.len() > 1 || !before.is_empty();
+    let is_wrong = has_word(ENGLISH.wrong, judgement) || has_word(FAILED, judgement);
+    let is_only = before
+        .iter()
+        .all(|word| has_word("also and but tempting", word));
+    is_label && is_behind && is_wrong && is_only
+}
+
+/// Returns true if a sentence is only a label for what was done before: `previously applied`.
+fn is_done_before(clauses: &[Vec<&str>]) -> bool {
+    let [clause] = clauses else { return false };
+    let is_label = matches!(clause[..], [_, _]);
+    is_label && has_any(clauses, ENGLISH.earlier) && has_any(clauses, ENGLISH.done)
 }
 
 /// Returns true if a sentence says that what it means was done before: `in the previous round I sent
@@ -543,6 +679,19 @@ impl SpokenLanguage {
             .all(|it| has_word(self.pointers, it) || has_word(self.speakers, it));
         let means = rest.iter().any(|it| has_word(self.pointers, it));
         is_between && (means || rest.len() == at + 1)
+    }
+
+    /// Returns true if a sentence has only words for the edit and words that call it wrong or negate it:
+    /// `this would be wrong`, `so nicht`.
+    fn is_label_against(&self, clauses: &[Vec<&str>]) -> bool {
+        let [clause] = clauses else { return false };
+        // `It is wrong` may be about the code.
+        let points = |word: &str| has_word(self.pointers, word) && word != "it";
+        let is_against = |word: &str| has_word(self.wrong, word) || has_word(self.negations, word);
+        let is_known = |word: &&str| points(word) || is_against(word) || has_word(self.being, word);
+        clause.iter().any(|word| points(word))
+            && clause.iter().any(|word| is_against(word))
+            && clause.iter().all(is_known)
     }
 
     fn means_edit(&self, clauses: &[Vec<&str>]) -> bool {
@@ -661,6 +810,61 @@ mod tests {
     }
 
     #[test]
+    fn words_that_call_the_edit_wrong_count() {
+        for sentence in [
+            "Not this:",
+            "Ignore this:",
+            "Please disregard the following:",
+            "No need to do this:",
+            "I'd rather not do this:",
+            "Considered and rejected:",
+            "This would be wrong:",
+            "The naive version would be:",
+            "A common mistake here is:",
+            "The failing edit was:",
+            "This edit failed:",
+            "I was tempted to write:",
+            "It is tempting to write:",
+            "Tempting, but wrong:",
+            "First attempt (failed):",
+            "My first attempt (wrong):",
+            "So nicht:",
+            "Das wäre falsch:",
+            "À ne pas faire :",
+            "Esto sería incorrecto:",
+            "Da non fare:",
+        ] {
+            case(sentence, Some(WordsAbove::Refusal));
+        }
+        case("Previously applied:", Some(WordsAbove::Quotation));
+        for sentence in [
+            "The fix for the failing test:",
+            "Here is the fix for the wrong value:",
+            "The unsafe block:",
+            "The failed edit, with more context:",
+            "The failed edit:",
+            "The failing code:",
+            "The common code:",
+            "The naive version is slow, this one is not:",
+            "This was wrong, so I changed it:",
+            "This was wrong:",
+            "The previous attempt failed, so here is another:",
+            "Not only this file has it; here is the edit:",
+            "I ignore case now:",
+            "Ignore it in the parser:",
+            "No need to check this twice:",
+            "No change of the interface:",
+            "I was tempted to add a lock, this is simpler:",
+            "I considered the cache and dropped the lock:",
+            "If the value is missing, wrong or empty:",
+            "Das war falsch:",
+            "Vorher war es falsch, jetzt:",
+        ] {
+            case(sentence, None);
+        }
+    }
+
+    #[test]
     fn only_words_about_the_edit_above_give_it_up_below_it() {
         for sentence in [
             "i would not do that, though, as it is slower.",
@@ -684,5 +888,10 @@ mod tests {
         assert!(asks_below("soll ich das so umsetzen?"));
         assert!(!asks_below("shall i also run the tests?"));
         assert!(!asks_below("does this help?"));
+        assert!(waits_below("let me know if i should also apply that."));
+        assert!(!waits_below(
+            "let me know if i should apply this to the other files."
+        ));
+        assert!(!waits_below("let me know if i should run the tests."));
     }
 }

@@ -1208,6 +1208,47 @@ fn the_sentence_that_names_the_file_of_an_edit_may_call_it_an_example_or_an_offe
 }
 
 #[test]
+fn words_that_call_a_command_wrong_or_a_fallback_are_heard_above_all_dialects() {
+    let edit = "a.py\n<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE\n";
+    let diff = "```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-a = 1\n+a = 2\n b = 1\n```\n";
+    let tag = "```\n[DELETE_FILE path=\"a.py\"]\n```\n";
+    let call = "```json\n{\"tool\": \"delete_file\", \"path\": \"a.py\"}\n```\n";
+    for command in [edit, diff, tag, call] {
+        for words in [
+            "To revert, apply this:",
+            "Rollback:",
+            "Not this:",
+            "This would be wrong:",
+            "The naive version would be:",
+            "My first attempt (wrong):",
+            "Previously applied:",
+            "Dry run:",
+            "So nicht:",
+            "错误示例：",
+        ] {
+            read(&format!("{words}\n\n{command}"), &[], &[1]);
+        }
+        for words in [
+            "Instead of the loop, use this:",
+            "The fix for the failing test:",
+            "This was wrong, so I changed it:",
+            "I ignore case now:",
+            "The previous attempt failed, so here is another:",
+            "Not only this file has it; here is the edit:",
+            "Vorher war es falsch, jetzt:",
+            "Otherwise nothing changes. Here is the edit:",
+            "If the tests fail, I will look again. The edit:",
+            "Here is the fix for the wrong value:",
+        ] {
+            let done = parse(&format!("{words}\n\n{command}"));
+            assert_eq!(done.steps.len(), 1, "{words}\n{command}\n{done:#?}");
+        }
+        let waits = format!("{command}\nLet me know if I should also apply that.\n");
+        read(&waits, &[], &[1]);
+    }
+}
+
+#[test]
 fn what_a_command_prints_is_no_file_of_that_name() {
     for command in [
         "cat src/main.py",
