@@ -1019,7 +1019,8 @@ pub(super) fn leads_to_work(line: &str, name: &str) -> bool {
     const MADE: &str = "created now rewritten updated written";
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
     let words = file_name::words_beside(line, name);
-    let claims = ends_with_colon(text) && words.iter().any(|word| has_word(MADE, word));
+    let is_made = || words.iter().any(|word| has_word(MADE, word));
+    let claims = ends_with_colon(text) && (is_made() || claims_text(&words));
     if !claims && tells(&words, TALK) {
         return false;
     }
@@ -1029,6 +1030,30 @@ pub(super) fn leads_to_work(line: &str, name: &str) -> bool {
         || is_label_of(text, name)
         || asks_first(&words)
         || (!text.ends_with('.') && (asks || words.len() <= 4))
+}
+
+/// Returns true if the words of a line with a colon say that what follows was written or is the text of the
+/// file they name: ``I added `x.py`:``, ``Here's what `x.py` looks like:``.
+///
+/// `It currently contains` is of the time before a change, `I added this to` of a command elsewhere.
+fn claims_text(words: &[String]) -> bool {
+    const DID: &str = "added adjusted changed corrected extended fixed implemented modified refactored \
+        replaced rewrote simplified wrote";
+    const PAST: &str = "already before current currently earlier e.g error errors example examples existing \
+        failed fails had not old original output outputs previously print prints said says still usage \
+        was were";
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let did = words.iter().position(|word| has_word(DID, word));
+    let did = did.is_some_and(|at| words.get(at + 1).is_none_or(|next| *next != "this"));
+    let holds = matches!(
+        words[..],
+        [.., "contains"]
+            | [.., "contains", "this"]
+            | [.., "looks", "like"]
+            | [.., "looks", "like", "this"]
+            | [.., "looks", "as", "follows"]
+    );
+    (did || holds) && !words.iter().any(|word| has_word(PAST, word))
 }
 
 /// Returns true if a line is a name with words about it: ``2. **`a.py`** \u{2013} the same``.
