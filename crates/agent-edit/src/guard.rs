@@ -315,7 +315,7 @@ fn indent(line: &str) -> usize {
 }
 
 /// Returns true if a line is nothing but a comment. `#include` and `--flag` are none.
-fn is_comment_line(line: &str) -> bool {
+pub(super) fn is_comment_line(line: &str) -> bool {
     let line = line.trim();
     let (core, is_comment) = uncommented(line);
     let is_apart = || {

@@ -17,6 +17,7 @@ mod document;
 mod ending;
 mod fold;
 mod guard;
+mod inline;
 mod lines;
 mod matcher;
 mod patch;

@@ -9,6 +9,7 @@ use crate::align::{DiffBlock, align, kept};
 use crate::copy_damage::{has_turned_quotes, without_page_escapes};
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
 use crate::fold::{self, Shift, is_blank};
+use crate::inline::{self, InlineIndentation, inline_indentation};
 use crate::lines::lines_of;
 use crate::matcher::{self, LineMatches, indentation_level};
 use crate::refuse::{self, QuotedPiece};
@@ -125,11 +126,38 @@ impl<'a> QuotedPassage<'a> {
             }
             found = vec![self.choose_text(document, &found)?];
         }
-        let stretches = found
-            .into_iter()
-            .map(|at| (at..at + search.len(), new.to_string()));
-        document.splice_flat(stretches.collect());
-        Ok(Some(Level::Exact))
+        let mut level = Level::Exact;
+        let mut stretches = Vec::with_capacity(found.len());
+        for at in found {
+            let range = at..at + search.len();
+            let (new, indented) = self.indented_inline(document, &range, &new)?;
+            level = level.max(indented);
+            stretches.push((range, new));
+        }
+        document.splice_flat(stretches);
+        Ok(Some(level))
+    }
+
+    /// The new text for a stretch, as deep as the line that it replaces, if it lost that; refused if that
+    /// is not certain and indentation has a meaning.
+    fn indented_inline(
+        &self,
+        document: &Document<'_>,
+        range: &Range<usize>,
+        new: &str,
+    ) -> Result<(String, Level), Refusal> {
+        match inline_indentation(document.flat(), range, new) {
+            InlineIndentation::AsSent => Ok((new.to_owned(), Level::Exact)),
+            InlineIndentation::Lacks(missing) => {
+                Ok((inline::deepened(new, &missing), Level::Indentation))
+            }
+            InlineIndentation::Uncertain
+                if matcher::is_indentation_meaningful(document, &self.new) =>
+            {
+                Err(inline::less_indented())
+            }
+            InlineIndentation::Uncertain => Ok((new.to_owned(), Level::UnevenIndentation)),
+        }
     }
 
     fn choose_text(&self, document: &Document<'a>, found: &[usize]) -> Result<usize, Refusal> {

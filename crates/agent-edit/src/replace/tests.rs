@@ -880,3 +880,43 @@ fn a_remark_of_any_language_does_not_stand_for_lines_of_an_edit() {
         assert!(replace(file, &[edit]).refusals.is_empty(), "{new}");
     }
 }
+
+#[test]
+fn lines_that_replace_the_text_of_an_indented_line_keep_their_block() {
+    let before = "def f():\n    x = 1\n    return x\n";
+    case(
+        before,
+        text("return x", "if x > 1:\n    return 0\n\nreturn x"),
+        Level::Indentation,
+        "def f():\n    x = 1\n    if x > 1:\n        return 0\n\n    return x\n",
+    );
+    case(
+        before,
+        text("x = 1", "x = 2\n    y = 3"),
+        Level::Exact,
+        "def f():\n    x = 2\n    y = 3\n    return x\n",
+    );
+    let every = Replacement {
+        all: true,
+        ..text("f(a)", "if a:\n  f(a)")
+    };
+    case(
+        "b:\n  f(a)\nc:\n    f(a)\n",
+        every,
+        Level::Indentation,
+        "b:\n  if a:\n    f(a)\nc:\n    if a:\n      f(a)\n",
+    );
+    let yaml = "web:\n  image: x\n  port: 80\ndb:\n  image: y\n";
+    refused(
+        yaml,
+        text("port: 80", "port: 80\nrestart: always"),
+        "indented less than the line that they replace",
+    );
+    // Between braces it only looks odd.
+    case(
+        "f() {\n  a();\n}\n",
+        text("a();", "a();\nb();"),
+        Level::UnevenIndentation,
+        "f() {\n  a();\nb();\n}\n",
+    );
+}
