@@ -12,6 +12,7 @@ use std::fmt;
 use super::Refusal;
 use super::align::{DiffBlock, kept};
 use super::fold::{self, Shift, is_blank};
+use super::lost_indentation::lost_indentation;
 use super::unwrap;
 
 /// How many lines must show a damage to blank lines or indentation.
@@ -531,6 +532,16 @@ fn shifted(compared: &Compared<'_>) -> DamageFinding {
 }
 
 fn indentation(compared: &Compared<'_>) -> DamageFinding {
+    let Compared {
+        file,
+        old,
+        new,
+        same,
+    } = compared;
+    if let Some(lost) = lost_indentation(file, old, new, same) {
+        let shift = Shift::Deeper(lost.to_owned());
+        return compared.repaired(|line| shift.apply(line));
+    }
     if compared.new.iter().any(|line| !fold::is_collapsed(line)) {
         return DamageFinding::Nothing;
     }

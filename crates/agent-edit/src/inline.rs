@@ -101,7 +101,7 @@ fn opens_block_at(own: usize, deep: usize, lines: &[&str]) -> bool {
 }
 
 /// Returns true if lines follow that stand deeper. A remark or a text may end with a colon too.
-fn opens_block(line: &str) -> bool {
+pub(super) fn opens_block(line: &str) -> bool {
     let line = line.trim();
     line.ends_with([':', '{', '(', '['])
         && !line.starts_with(['"', '\'', '`', '*'])

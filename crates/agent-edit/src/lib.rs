@@ -19,6 +19,7 @@ mod fold;
 mod guard;
 mod inline;
 mod lines;
+mod lost_indentation;
 mod matcher;
 mod patch;
 mod place;
