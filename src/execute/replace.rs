@@ -34,7 +34,7 @@ impl Execution<'_> {
         let mut replaced = edit::replace(&opened.file.text, &edits);
         enter_repeated(&mut replaced, &repeated);
         tracing::debug!(levels = %tally(replaced.levels.iter().flatten()), "edit matched");
-        let remark = typography_remark(path, &opened.file.text, &replaced.edited.text);
+        let remark = copied_characters_remark(path, &opened.file.text, &replaced.edited.text);
         let stored = match self.store(path, opened, &replaced.edited) {
             Ok(stored) => stored,
             Err(outcome) => return outcome,
@@ -56,9 +56,30 @@ impl Execution<'_> {
     }
 }
 
-/// Says so if an edit brought characters into a file that copying makes, unless it holds words.
-pub(super) fn typography_remark(path: &RelPath, before: &str, after: &str) -> Option<String> {
-    edit::typography_remark(before, after).filter(|_| !is_prose(path))
+/// Says so if an edit brought characters into a file that copying makes, unless it holds words, or
+/// entities into a program.
+pub(super) fn copied_characters_remark(
+    path: &RelPath,
+    before: &str,
+    after: &str,
+) -> Option<String> {
+    let typography = edit::typography_remark(before, after).filter(|_| !is_prose(path));
+    let entities = edit::entities_remark(before, after).filter(|_| is_program(path));
+    let remarks: Vec<String> = typography.into_iter().chain(entities).collect();
+    (!remarks.is_empty()).then(|| remarks.join("; "))
+}
+
+/// Returns true if a file is in a language that has no entities. Templates and what may hold tags, such
+/// as JSX, are none.
+fn is_program(path: &RelPath) -> bool {
+    const PROGRAMS: [&str; 49] = [
+        "bash", "c", "cc", "cjs", "clj", "cpp", "cs", "cts", "cu", "cxx", "dart", "erl", "ex",
+        "exs", "fs", "go", "gradle", "groovy", "h", "hh", "hpp", "hs", "java", "jl", "js", "kt",
+        "kts", "lua", "m", "mjs", "ml", "mm", "mts", "nim", "pl", "pm", "proto", "ps1", "py",
+        "pyi", "r", "rb", "rs", "scala", "sh", "sql", "swift", "ts", "zig",
+    ];
+    let extension = path.file_name().rsplit_once('.');
+    extension.is_some_and(|(_, extension)| PROGRAMS.contains(&extension))
 }
 
 /// Returns true if a file holds words, where such characters are at home.

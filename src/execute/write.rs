@@ -1,7 +1,7 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
 use super::ledger::Known;
-use super::replace::{is_prose, typography_remark};
+use super::replace::{copied_characters_remark, is_prose};
 use super::{Execution, count};
 use crate::edit::{self, Refusal};
 use crate::protocol::{ContentSource, Outcome, RelPath};
@@ -158,7 +158,7 @@ fn new_file_remark(path: &RelPath, content: &str) -> Option<String> {
     };
     // The paragraphs of a document may be a line each.
     let doubled = || edit::doubled_lines_remark(content).filter(|_| !is_prose(path));
-    typography_remark(path, "", content)
+    copied_characters_remark(path, "", content)
         .or_else(|| edit::lost_tabs_remark(path.file_name(), content))
         .or_else(doubled)
         .or_else(placeholder)

@@ -169,6 +169,39 @@ pub fn typography_remark(before: &str, after: &str) -> Option<String> {
     is_foreign.then(|| format!("unlike before it has {}", CopyDamage::Typography))
 }
 
+/// Says so if an edit brought entities into a program that had none, and new lines have none of the
+/// characters that these stand for: a page escapes every one, and who writes HTML in a string does not.
+/// A new file has nothing before it.
+pub fn entities_remark(before: &str, after: &str) -> Option<String> {
+    let has_entity = |line: &str| ENTITIES.iter().any(|(entity, _)| line.contains(entity));
+    if !has_entity(after) || has_entity(before) {
+        return None;
+    }
+    let known: HashSet<&str> = before.lines().collect();
+    let new: Vec<&str> = (after.lines())
+        .filter(|line| !known.contains(line))
+        .collect();
+    let is_raw = |character: &str| {
+        let without = |line: &str| {
+            ENTITIES.iter().fold(line.to_owned(), |line, (entity, _)| {
+                line.replace(entity, "")
+            })
+        };
+        new.iter().any(|line| without(line).contains(character))
+    };
+    let mut found =
+        (ENTITIES.iter()).filter(|(entity, _)| new.iter().any(|line| line.contains(entity)));
+    if found.any(|(_, character)| is_raw(character)) {
+        return None;
+    }
+    let since = if before.is_empty() {
+        "it has"
+    } else {
+        "unlike before it has"
+    };
+    Some(format!("{since} {}", CopyDamage::Entities))
+}
+
 /// Returns true if a text has curly quotes where a language wants straight ones, and no straight
 /// quote at all. An apostrophe within a word shows nothing.
 fn has_only_curly_quotes(text: &str) -> bool {
@@ -740,6 +773,29 @@ mod tests {
         assert!(is_told("", "x = \u{2018}a\u{2019}\n"));
         assert!(!is_told("", "x = 'a' + \u{2018}a\u{2019}\n"));
         assert!(!is_told("", "It\u{2019}s \u{2014} new\n"));
+    }
+
+    #[test]
+    fn entities_in_new_code_are_noticed() {
+        let is_told = |before: &str, after: &str| entities_remark(before, after).is_some();
+        let class = "class A {\n    bool c = a < b && d;\n    int b;\n}\n";
+        let edited = |new: &str| class.replace("int b;", new);
+        assert!(is_told(
+            class,
+            &edited("List&lt;int&gt; b = new List&lt;int&gt;();")
+        ));
+        assert!(is_told(class, &edited("bool b = c &amp;&amp; d;")));
+        assert!(is_told(class, &edited("string b = &quot;c&quot;;")));
+        assert!(is_told("", "x = a &amp;&amp; b\n"));
+        // HTML within a program, a file that has entities, and none at all.
+        assert!(!is_told(class, &edited("string b = \"<p>1 &lt; 2</p>\";")));
+        assert!(!is_told(
+            class,
+            &edited("string b = c.Replace(\"&\", \"&amp;\");")
+        ));
+        assert!(!is_told("a = '&gt;'\n", "a = '&gt;'\nb = '&lt;'\n"));
+        assert!(!is_told("a = '&gt;'\n", "a = '&gt;'\nb = 1\n"));
+        assert!(!is_told(class, &edited("int c = a & b;")));
     }
 
     #[test]

@@ -35,8 +35,8 @@ use std::ops::Range;
 use agent_protocol::Level;
 
 pub use copy_damage::{
-    CopyDamage, RestoredCopy, doubled_lines_remark, lost_tabs_remark, restore_copy,
-    typography_remark,
+    CopyDamage, RestoredCopy, doubled_lines_remark, entities_remark, lost_tabs_remark,
+    restore_copy, typography_remark,
 };
 pub use guard::{drops_most, is_excerpt, omission_in_file};
 pub use lines::{insert_lines, repeated_neighbours, replace_lines};

@@ -316,3 +316,24 @@ fn curly_quotes_are_treated_alike_by_every_command() {
         prose.line("you")
     );
 }
+
+#[test]
+fn entities_in_new_code_are_told() {
+    let entities = "b = c &lt; d\n";
+    let told = "has entities such as `&lt;`";
+    let mut stage = stage(&[("a.py", "a = 1\nb = 1\n")]);
+    let replaced = stage.one(replace("a.py", &[("b = 1\n", entities)]));
+    assert!(
+        replaced.line("you").contains(told),
+        "{}",
+        replaced.line("you")
+    );
+    let created = stage.one(create("b.py", entities));
+    assert!(
+        created.line("you").contains(told),
+        "{}",
+        created.line("you")
+    );
+    let page = stage.one(create("c.jsx", entities));
+    assert!(!page.line("you").contains(told), "{}", page.line("you"));
+}

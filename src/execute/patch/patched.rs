@@ -1,6 +1,6 @@
 //! The effect of the hunks of one change on a file.
 
-use super::super::replace::typography_remark;
+use super::super::replace::copied_characters_remark;
 use crate::edit::{self, Edited, Refusal};
 use crate::protocol::{Hunk, RelPath};
 use crate::workspace::text::{NotText, TextEncoding, TextFile};
@@ -41,7 +41,7 @@ impl Patched {
         let edited = place_hunks(&text);
         let is_changed = edited.as_ref().is_ok_and(|edited| edited.text != text);
         let new = edited.as_ref().ok().filter(|_| is_changed);
-        let remark = new.and_then(|edited| typography_remark(path, &text, &edited.text));
+        let remark = new.and_then(|edited| copied_characters_remark(path, &text, &edited.text));
         Ok(Self {
             edited,
             encoding,
