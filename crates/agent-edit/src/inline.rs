@@ -73,10 +73,12 @@ fn missing_indentation<'t>(text: &'t str, stretch: &Range<usize>) -> Option<&'t 
     if is_blank(search) || search.trim_end_matches('\n').contains('\n') {
         return None;
     }
-    let start = text[..stretch.start].rfind('\n').map_or(0, |at| at + 1);
-    let missing = &text[start..stretch.start];
-    let rest = text[stretch.end..].split('\n').next().unwrap_or_default();
-    let is_whole = is_blank(missing) && (ends_line || is_blank(rest));
+    // A line may be long and hold the search many times, so no more of it is looked at than blanks.
+    let before = text[..stretch.start].trim_end_matches([' ', '\t']);
+    let behind = text[stretch.end..].trim_start_matches([' ', '\t', '\r']);
+    let is_whole = (before.is_empty() || before.ends_with('\n'))
+        && (ends_line || behind.is_empty() || behind.starts_with('\n'));
+    let missing = &text[before.len()..stretch.start];
     (is_whole && !missing.is_empty()).then_some(missing)
 }
 

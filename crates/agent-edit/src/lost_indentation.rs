@@ -150,7 +150,12 @@ struct Surroundings<'f> {
 
 impl<'f> Surroundings<'f> {
     fn of(file: &'f str, old: &[&str]) -> Self {
+        /// This bounds the time that hostile text can cost.
+        const MOST: usize = 20_000_000;
         let lines: Vec<&str> = file.lines().collect();
+        if lines.len().saturating_mul(old.len()) > MOST {
+            return Self::default();
+        }
         let mut places = (0..lines.len()).filter(|&at| lines[at..].starts_with(old));
         let (Some(at), None) = (places.next(), places.next()) else {
             return Self::default();

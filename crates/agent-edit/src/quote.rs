@@ -1,6 +1,7 @@
 //! A passage that a model quotes, and the ways to find it in the file.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use agent_protocol::{Level, Pattern, Replacement};
@@ -128,36 +129,17 @@ impl<'a> QuotedPassage<'a> {
         }
         let mut level = Level::Exact;
         let mut stretches = Vec::with_capacity(found.len());
+        let is_meaningful =
+            LazyCell::new(|| matcher::is_indentation_meaningful(document, &self.new));
         for at in found {
             let range = at..at + search.len();
-            let (new, indented) = self.indented_inline(document, &range, &new)?;
+            let (new, indented) =
+                indented_inline(document.flat(), &range, &new, || *is_meaningful)?;
             level = level.max(indented);
             stretches.push((range, new));
         }
         document.splice_flat(stretches);
         Ok(Some(level))
-    }
-
-    /// The new text for a stretch, as deep as the line that it replaces, if it lost that; refused if that
-    /// is not certain and indentation has a meaning.
-    fn indented_inline(
-        &self,
-        document: &Document<'_>,
-        range: &Range<usize>,
-        new: &str,
-    ) -> Result<(String, Level), Refusal> {
-        match inline_indentation(document.flat(), range, new) {
-            InlineIndentation::AsSent => Ok((new.to_owned(), Level::Exact)),
-            InlineIndentation::Lacks(missing) => {
-                Ok((inline::deepened(new, &missing), Level::Indentation))
-            }
-            InlineIndentation::Uncertain
-                if matcher::is_indentation_meaningful(document, &self.new) =>
-            {
-                Err(inline::less_indented())
-            }
-            InlineIndentation::Uncertain => Ok((new.to_owned(), Level::UnevenIndentation)),
-        }
     }
 
     fn choose_text(&self, document: &Document<'a>, found: &[usize]) -> Result<usize, Refusal> {
@@ -441,6 +423,24 @@ impl<'a> QuotedPassage<'a> {
     ) -> bool {
         self.edit.replace != unnumbered.replace
             && matcher::find(document, &self.new, Level::TrailingSpace).is_some()
+    }
+}
+
+/// The new text for a stretch, as deep as the line that it replaces, if it lost that; refused if that is
+/// not certain and indentation has a meaning.
+fn indented_inline(
+    text: &str,
+    stretch: &Range<usize>,
+    new: &str,
+    is_meaningful: impl FnOnce() -> bool,
+) -> Result<(String, Level), Refusal> {
+    match inline_indentation(text, stretch, new) {
+        InlineIndentation::AsSent => Ok((new.to_owned(), Level::Exact)),
+        InlineIndentation::Lacks(missing) => {
+            Ok((inline::deepened(new, &missing), Level::Indentation))
+        }
+        InlineIndentation::Uncertain if is_meaningful() => Err(inline::less_indented()),
+        InlineIndentation::Uncertain => Ok((new.to_owned(), Level::UnevenIndentation)),
     }
 }
 
