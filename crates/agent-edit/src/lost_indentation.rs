@@ -27,7 +27,7 @@ pub(super) fn lost_indentation<'t>(
     if is_only_shifted(old, new) || has_kept_line(old, new) || has_empty_block(new) {
         return None;
     }
-    let around = Surroundings::of(file, old);
+    let around = LinesAround::of(file, old);
     if around.is_above_gone(file, old) {
         return None;
     }
@@ -143,12 +143,12 @@ fn is_bound(word: &str) -> bool {
 
 /// The filled lines above and below a range, where it stands once in its file.
 #[derive(Debug, Default)]
-struct Surroundings<'f> {
+struct LinesAround<'f> {
     above: Option<&'f str>,
     below: Option<&'f str>,
 }
 
-impl<'f> Surroundings<'f> {
+impl<'f> LinesAround<'f> {
     fn of(file: &'f str, old: &[&str]) -> Self {
         /// This bounds the time that hostile text can cost.
         const MOST: usize = 20_000_000;
