@@ -16,7 +16,7 @@ const WIDEST_STEP: usize = 4;
 const CLOSING_WORDS: &str =
     "else elif elsif except rescue finally ensure catch end endif fi done esac";
 
-/// What is known about the lines below the first new one.
+/// How the lines below the first new one are indented.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InlineIndentation {
     /// They are as they are to stand, or the search is no such one.
@@ -27,7 +27,7 @@ pub(super) enum InlineIndentation {
     Uncertain,
 }
 
-/// How the lines are indented that replace a stretch of a text.
+/// Reads off how the lines are indented that replace a stretch of a text.
 pub(super) fn inline_indentation(
     text: &str,
     stretch: &Range<usize>,
@@ -52,11 +52,13 @@ pub(super) fn inline_indentation(
 /// The new lines with what those below the first one lack.
 pub(super) fn deepened(new: &str, missing: &str) -> String {
     let mut lines = new.split('\n');
-    let first = lines.next().unwrap_or_default().to_owned();
-    lines.fold(first, |text, line| {
-        let missing = if is_blank(line) { "" } else { missing };
-        format!("{text}\n{missing}{line}")
-    })
+    let mut text = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        text.push('\n');
+        text.push_str(if is_blank(line) { "" } else { missing });
+        text.push_str(line);
+    }
+    text
 }
 
 pub(super) fn less_indented() -> Refusal {

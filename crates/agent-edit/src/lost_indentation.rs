@@ -46,7 +46,7 @@ fn filled<'l, 't>(lines: &'l [&'t str]) -> impl DoubleEndedIterator<Item = &'t s
     lines.iter().copied().filter(|line| !is_blank(line))
 }
 
-/// What all lines begin with, if the least indented one has no more than that.
+/// The indentation of the least indented line, if all lines begin with it.
 fn least_indentation<'t>(lines: &[&'t str]) -> Option<&'t str> {
     let indentations = filled(lines).map(fold::indentation);
     let least = indentations.min_by_key(|indentation| indentation.len())?;
@@ -55,7 +55,7 @@ fn least_indentation<'t>(lines: &[&'t str]) -> Option<&'t str> {
         .then_some(least)
 }
 
-/// What changes nothing else was to be shifted.
+/// Returns true if nothing but the indentation changes: then that is what the edit is for.
 fn is_only_shifted(old: &[&str], new: &[&str]) -> bool {
     filled(old).map(str::trim).eq(filled(new).map(str::trim))
 }
