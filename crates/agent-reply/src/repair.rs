@@ -52,10 +52,15 @@ pub(super) enum RepairedLines {
 }
 
 /// A repair: the new text and what was done, or nothing.
-type Mended = Option<(String, Done)>;
+type RepairedText = Option<(String, Done)>;
 
 /// A repair, unless it found nothing to do.
-fn mended(text: String, what: &'static str, count: usize, changed: RepairedLines) -> Mended {
+fn repaired(
+    text: String,
+    what: &'static str,
+    count: usize,
+    changed: RepairedLines,
+) -> RepairedText {
     let done = Done {
         what,
         count,
@@ -64,7 +69,7 @@ fn mended(text: String, what: &'static str, count: usize, changed: RepairedLines
     (count > 0).then_some((text, done))
 }
 
-const REPAIRS: [fn(&str) -> Mended; 11] = [
+const REPAIRS: [fn(&str) -> RepairedText; 11] = [
     line_ends::repair,
     spaces::remove_padding,
     spaces::remove_invisible,
@@ -84,8 +89,8 @@ pub(super) fn repair(text: &str) -> (Cow<'_, str>, Vec<Done>) {
     let mut text = Cow::Borrowed(text);
     let mut done = Vec::new();
     for repair in REPAIRS {
-        if let Some((mended, what)) = repair(&text) {
-            text = Cow::Owned(mended);
+        if let Some((repaired, what)) = repair(&text) {
+            text = Cow::Owned(repaired);
             done.push(what);
         }
     }
@@ -125,16 +130,16 @@ mod tests {
     fn sound_text_is_not_even_copied() {
         let text =
             "Hi\n[CREATE_FILE path=\"a.html\"]\n<p>a &amp; b &lt;\u{a0}c</p>\n[/CREATE_FILE]\n";
-        let (mended, done) = repair(text);
-        assert!(matches!(mended, Cow::Borrowed(_)));
+        let (repaired, done) = repair(text);
+        assert!(matches!(repaired, Cow::Borrowed(_)));
         assert_eq!(done, []);
     }
 
     #[test]
     fn several_kinds_of_damage_are_undone_together() {
         let text = "\u{feff}> [PLAN]\r\n> \u{a0}\u{a0}a\r\n> [/PLAN]\r\n";
-        let (mended, done) = repair(text);
-        assert_eq!(mended, "[PLAN]\n  a\n[/PLAN]\n");
+        let (repaired, done) = repair(text);
+        assert_eq!(repaired, "[PLAN]\n  a\n[/PLAN]\n");
         assert_eq!(done.len(), 4);
     }
 }

@@ -5,13 +5,13 @@
 
 use memchr::memmem;
 
-use super::{Mended, RepairedLines, copied, mended};
+use super::{RepairedLines, RepairedText, copied, repaired};
 use crate::code_fence::Fence;
 use crate::line::{begins_with, has_word};
 use crate::trim::{each_line, trim, trim_end, trim_start};
 
 /// Decodes a text in which every `<`, `&` and quote arrived as an entity.
-pub(super) fn repair_entities(text: &str) -> Mended {
+pub(super) fn repair_entities(text: &str) -> RepairedText {
     let bytes = text.as_bytes();
     let at = memchr::memchr(b'&', bytes)?;
     let shown = ["=&quot;", "=&#34;", "=&#39;", "&lt;&lt;&lt;&lt;&lt;"]
@@ -27,7 +27,7 @@ pub(super) fn repair_entities(text: &str) -> Mended {
     }
     let count = memchr::memchr_iter(b'&', &bytes[at..]).count();
     let plain = without_entities(text);
-    mended(plain, copied::ENTITIES, count, RepairedLines::Everything)
+    repaired(plain, copied::ENTITIES, count, RepairedLines::Everything)
 }
 
 fn is_escaped_structure(line: &str) -> bool {
@@ -37,7 +37,7 @@ fn is_escaped_structure(line: &str) -> bool {
 /// Removes the backslashes of a text whose markers arrived with them.
 ///
 /// The tags of commands are looked at where they stand, with their bodies.
-pub(super) fn repair_backslashes(text: &str) -> Mended {
+pub(super) fn repair_backslashes(text: &str) -> RepairedText {
     memchr::memchr(b'\\', text.as_bytes())?;
     let mut shown = false;
     for line in each_line(text) {
@@ -65,14 +65,14 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     let changed = pairs.filter(|(_, (before, after))| before != after);
     let changed = RepairedLines::Lines(changed.map(|(line, _)| line).collect());
     let count = text.len() - plain.len();
-    mended(plain, copied::BACKSLASHES, count, changed)
+    repaired(plain, copied::BACKSLASHES, count, changed)
 }
 
 /// Removes the backslash before the tags of a text in which every tag arrived as `\[NAME ...]`.
 ///
 /// Some pages escape only the first bracket. A file about this protocol can have such lines too: so
 /// one tag without a backslash shows that none was put there on the way.
-pub(super) fn repair_half_escaped_tags(text: &str) -> Mended {
+pub(super) fn repair_half_escaped_tags(text: &str) -> RepairedText {
     memmem::find(text.as_bytes(), b"\\[")?;
     let mut plain = String::with_capacity(text.len());
     let mut count = 0;
@@ -91,7 +91,7 @@ pub(super) fn repair_half_escaped_tags(text: &str) -> Mended {
         }
     }
     let changed = RepairedLines::Nothing;
-    mended(plain, copied::BACKSLASHES, count, changed)
+    repaired(plain, copied::BACKSLASHES, count, changed)
 }
 
 /// The divider of a SEARCH/REPLACE block that arrived as `\=======`.

@@ -7,9 +7,9 @@
 
 use memchr::{memchr, memchr_iter, memmem};
 
-use super::{Mended, RepairedLines, mended};
+use super::{RepairedLines, RepairedText, repaired};
 
-pub(super) fn repair(text: &str) -> Mended {
+pub(super) fn repair(text: &str) -> RepairedText {
     const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let bytes = text.as_bytes();
     let has_returns = memchr(b'\r', bytes).is_some();
@@ -33,7 +33,7 @@ pub(super) fn repair(text: &str) -> Mended {
         return None;
     };
     let count = memchr_iter(b'\n', plain.as_bytes()).count();
-    mended(plain, what, count, RepairedLines::Nothing)
+    repaired(plain, what, count, RepairedLines::Nothing)
 }
 
 fn without_returns(text: &str) -> String {
@@ -53,8 +53,8 @@ mod tests {
 
     #[track_caller]
     fn case(text: &str, expected: Option<&str>) {
-        let mended = repair(text).map(|(mended, _)| mended);
-        assert_eq!(mended.as_deref(), expected, "{text:?}");
+        let repaired = repair(text).map(|(repaired, _)| repaired);
+        assert_eq!(repaired.as_deref(), expected, "{text:?}");
     }
 
     #[test]

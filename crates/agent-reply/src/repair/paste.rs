@@ -5,7 +5,7 @@
 //! only if a line was cut, and if what is repeated opens or closes more brackets than it closes or
 //! opens: a file that really said it twice would be out of balance.
 
-use super::{Mended, RepairedLines, is_structural, mended};
+use super::{RepairedLines, RepairedText, is_structural, repaired};
 use crate::trim::trim_start;
 
 /// The shortest text without an end mark that is taken for a second copy.
@@ -19,11 +19,11 @@ const MIN_BYTES: usize = 30;
 const MAX_LINES: usize = 60;
 
 /// Leaves out what a text has twice; these are its lines.
-pub(crate) fn without_copies(text: &str, lines: &[&str]) -> Mended {
+pub(crate) fn without_copies(text: &str, lines: &[&str]) -> RepairedText {
     twice(text).or_else(|| overlap(text, lines))
 }
 
-fn twice(text: &str) -> Mended {
+fn twice(text: &str) -> RepairedText {
     /// How many blank characters may stand between the copies.
     const BETWEEN: usize = 8;
     let whole = text.trim();
@@ -39,10 +39,10 @@ fn twice(text: &str) -> Mended {
         return None;
     }
     let what = "left out a second copy of the reply";
-    mended(format!("{copy}\n"), what, 1, RepairedLines::Nothing)
+    repaired(format!("{copy}\n"), what, 1, RepairedLines::Nothing)
 }
 
-fn overlap(text: &str, lines: &[&str]) -> Mended {
+fn overlap(text: &str, lines: &[&str]) -> RepairedText {
     let mut last = LastSeen::new();
     let mut at = 0;
     let seam = loop {
@@ -63,7 +63,7 @@ fn overlap(text: &str, lines: &[&str]) -> Mended {
     let changed = RepairedLines::Lines(vec![seam.start]);
     let kept = [&lines[..seam.start], &lines[seam.end..]].concat();
     let last_end = if text.ends_with('\n') { "\n" } else { "" };
-    mended(kept.join("\n") + last_end, what, seam.len(), changed)
+    repaired(kept.join("\n") + last_end, what, seam.len(), changed)
 }
 
 /// Returns true if the lines from `before` up to `at` stand once more from `at` on.
@@ -152,9 +152,9 @@ impl LastSeen {
 mod tests {
     use super::*;
 
-    fn mended(text: &str) -> Option<String> {
+    fn repaired(text: &str) -> Option<String> {
         let lines = crate::trim::lines(text);
-        without_copies(text, &lines).map(|(mended, _)| mended)
+        without_copies(text, &lines).map(|(repaired, _)| repaired)
     }
 
     #[test]
@@ -162,17 +162,17 @@ mod tests {
         let reply = "Hi\n[CREATE_FILE path=a]\nx\n[/CREATE_FILE]\n[END ab12cd34#1]\n";
         for between in ["", "\n", "\n\n"] {
             let text = format!("{reply}{between}{reply}");
-            assert_eq!(mended(&text).as_deref(), Some(reply));
+            assert_eq!(repaired(&text).as_deref(), Some(reply));
         }
         let unmarked = format!("[RUN_COMMAND]\n{}\n[/RUN_COMMAND]\n", "ls\n".repeat(200));
-        assert_eq!(mended(&unmarked.repeat(2)), Some(unmarked));
+        assert_eq!(repaired(&unmarked.repeat(2)), Some(unmarked));
     }
 
     #[test]
     fn the_same_command_twice_is_no_copy() {
         let text = "[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n".repeat(2);
-        assert_eq!(mended(&text), None);
-        assert_eq!(mended(&"word ".repeat(400)), None);
+        assert_eq!(repaired(&text), None);
+        assert_eq!(repaired(&"word ".repeat(400)), None);
     }
 
     const TOP: &str = "[CREATE_FILE path=a.rs]\nfn main() {\n    let value = compute(\n";
@@ -185,27 +185,27 @@ mod tests {
             "{TOP}        first_argument,\n        sec\nfn main() {{\n    let value = compute(\n        \
              first_argument,\n        second,\n    );\n}}\n[/CREATE_FILE]\n"
         );
-        assert_eq!(mended(&parts), Some(whole));
+        assert_eq!(repaired(&parts), Some(whole));
     }
 
     #[test]
     fn lines_that_a_diff_adds_again_and_again_stay() {
         let added = "+if (x) {\n".repeat(9);
         let text = format!("--- a/f\n+++ b/f\n@@ -1,2 +1,20 @@\n one\n{added} two\n{added}");
-        assert_eq!(mended(&text), None);
+        assert_eq!(repaired(&text), None);
     }
 
     #[test]
     fn a_file_that_repeats_itself_stays() {
         let block = "    assert_eq!(first(1), 1);\n    assert_eq!(second(2), 2);\n    third(3);\n";
         let text = format!("{TOP}{}[/CREATE_FILE]\n", block.repeat(3));
-        assert_eq!(mended(&text), None);
+        assert_eq!(repaired(&text), None);
     }
 
     #[test]
     fn a_bare_mark_is_no_line_that_was_cut() {
         let part = "+    value of the first one\n+    }\n+    value of the second one\n";
         let text = format!("--- a/f\n+++ b/f\n@@ -1 +1,8 @@\n-a\n{part}+\n{part}+x\n");
-        assert_eq!(mended(&text), None);
+        assert_eq!(repaired(&text), None);
     }
 }

@@ -5,11 +5,11 @@
 //! numbered list, an indented quotation) stays as it is.
 
 use super::gutter::{Divider, numbered_runs, without_line_numbers, without_number_lines};
-use super::{Mended, RepairedLines, copied, is_structural, mended};
+use super::{RepairedLines, RepairedText, copied, is_structural, repaired};
 use crate::line::begins_with;
 use crate::trim::{each_line as lines_of, is_blank};
 
-pub(super) fn repair(text: &str) -> Mended {
+pub(super) fn repair(text: &str) -> RepairedText {
     let first = text.split('\n').find(|line| !is_blank(line))?;
     let (lines, what) = match first.trim_start().as_bytes().first()? {
         // A lone end marker of a SEARCH/REPLACE block is no quotation.
@@ -26,7 +26,7 @@ pub(super) fn repair(text: &str) -> Mended {
         _ => return None,
     };
     let changed = RepairedLines::Everything;
-    mended(lines.join("\n"), what, lines.len(), changed)
+    repaired(lines.join("\n"), what, lines.len(), changed)
 }
 
 /// Also takes the space after each mark, if every line has one, or where there is one if the text
@@ -78,7 +78,7 @@ fn without_numbers(text: &str) -> Option<Vec<&str>> {
 
 /// Takes the line numbers off the parts of a reply that have them, where a command or an edit comes
 /// to the front. A numbered list of commands is none: its tags stand behind their numbers as well.
-pub(super) fn repair_parts(text: &str) -> Mended {
+pub(super) fn repair_parts(text: &str) -> RepairedText {
     let has_number = |line: &str| {
         let first = line.bytes().find(|byte| *byte != b' ');
         first.is_some_and(|byte| byte.is_ascii_digit())
@@ -102,7 +102,7 @@ pub(super) fn repair_parts(text: &str) -> Mended {
         return None;
     }
     let (count, changed) = (changed.len(), RepairedLines::Lines(changed));
-    mended(lines.join("\n"), copied::BLOCK_NUMBERS, count, changed)
+    repaired(lines.join("\n"), copied::BLOCK_NUMBERS, count, changed)
 }
 
 /// Beginnings of lines that mark a block with a body: a closing tag, a marker of SEARCH/REPLACE, a
@@ -141,7 +141,7 @@ mod tests {
 
     #[track_caller]
     fn case(text: &str, expected: &str) {
-        let got = repair(text).map(|(mended, _)| mended);
+        let got = repair(text).map(|(repaired, _)| repaired);
         assert_eq!(got.as_deref().unwrap_or(text), expected, "{text:?}");
     }
 

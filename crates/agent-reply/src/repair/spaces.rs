@@ -8,7 +8,7 @@
 //! they may belong to a word. Marks of direction and whatever else nobody sees go from tags and
 //! markers, and from the ends of lines only if every line has them: some texts need them.
 
-use super::{Mended, RepairedLines, copied, is_structural, mended};
+use super::{RepairedLines, RepairedText, copied, is_structural, repaired};
 use crate::line::{begins_with, is_space};
 use crate::tags;
 use crate::trim::{each_line, is_blank, trim_start};
@@ -17,26 +17,26 @@ use agent_protocol::unseen::is_stray;
 const NO_BREAK: char = '\u{a0}';
 
 /// Removes characters that nobody sees where they cannot belong to a word.
-pub(super) fn remove_invisible(text: &str) -> Mended {
+pub(super) fn remove_invisible(text: &str) -> RepairedText {
     if text.is_ascii() || !text.contains(is_stray) {
         return None;
     }
     let mut texts = text.split('\n').filter(|line| !is_blank(line));
     let everywhere = texts.all(|line| line.starts_with(is_stray) || line.ends_with(is_stray));
     let goes = if everywhere { is_stray } else { is_invisible };
-    by_line(text, "removed invisible characters", |line, mended| {
+    by_line(text, "removed invisible characters", |line, repaired| {
         if line.is_ascii() || !line.contains(is_stray) {
-            mended.push_str(line);
+            repaired.push_str(line);
         } else if let Some(marker) = marker(line) {
-            mended.push_str(&marker);
+            repaired.push_str(&marker);
         } else {
-            without_ends(line, goes, mended);
+            without_ends(line, goes, repaired);
         }
     })
 }
 
 /// The line without what stands unseen around it, of these characters.
-fn without_ends(line: &str, goes: fn(char) -> bool, mended: &mut String) {
+fn without_ends(line: &str, goes: fn(char) -> bool, repaired: &mut String) {
     let visible = line.trim_end_matches(|c: char| goes(c) || c == ' ');
     let kept = if line[visible.len()..].contains(goes) {
         visible
@@ -46,8 +46,8 @@ fn without_ends(line: &str, goes: fn(char) -> bool, mended: &mut String) {
     let start = kept
         .find(|c: char| !goes(c) && c != ' ' && c != '\t' && c != NO_BREAK)
         .unwrap_or(kept.len());
-    mended.extend(kept[..start].chars().filter(|c| !goes(*c)));
-    mended.push_str(&kept[start..]);
+    repaired.extend(kept[..start].chars().filter(|c| !goes(*c)));
+    repaired.push_str(&kept[start..]);
 }
 
 /// The tag or marker that a line is without what nobody sees in it; values in quotes and a body
@@ -75,7 +75,7 @@ fn marker(line: &str) -> Option<String> {
 
 /// Removes blanks from the ends of lines, where every line of the reply has them: tags, fences and
 /// markers too. A terminal fills its lines that way.
-pub(super) fn remove_padding(text: &str) -> Mended {
+pub(super) fn remove_padding(text: &str) -> RepairedText {
     /// Fewer lines may end so by chance.
     const ENOUGH: usize = 4;
     let is_padded = |line: &str| line.is_empty() || line.ends_with([' ', '\t']);
@@ -83,24 +83,24 @@ pub(super) fn remove_padding(text: &str) -> Mended {
     if !each_line(text).all(is_padded) || filled.take(ENOUGH).count() < ENOUGH {
         return None;
     }
-    by_line(text, copied::PADDING, |line, mended| {
-        mended.push_str(line.trim_end_matches([' ', '\t']));
+    by_line(text, copied::PADDING, |line, repaired| {
+        repaired.push_str(line.trim_end_matches([' ', '\t']));
     })
 }
 
 /// Puts plain spaces in place of others.
-pub(super) fn restore_spaces(text: &str) -> Mended {
+pub(super) fn restore_spaces(text: &str) -> RepairedText {
     if text.is_ascii() {
         return None;
     }
     let everywhere = !text.contains(' ') && text.contains(NO_BREAK);
-    by_line(text, copied::UNUSUAL_SPACES, |line, mended| {
+    by_line(text, copied::UNUSUAL_SPACES, |line, repaired| {
         if line.is_ascii() {
-            mended.push_str(line);
+            repaired.push_str(line);
         } else if everywhere || (line.contains(NO_BREAK) && is_marker(line)) {
-            mended.extend(line.chars().map(|c| if c == NO_BREAK { ' ' } else { c }));
+            repaired.extend(line.chars().map(|c| if c == NO_BREAK { ' ' } else { c }));
         } else {
-            restore_line(line, mended);
+            restore_line(line, repaired);
         }
     })
 }
@@ -112,18 +112,18 @@ fn is_marker(line: &str) -> bool {
     start.starts_with("***") || start.starts_with(">>>") || is_structural(start)
 }
 
-fn restore_line(line: &str, mended: &mut String) {
+fn restore_line(line: &str, repaired: &mut String) {
     // The sign of a diff or a bullet stands before the indentation of what it marks.
     let (sign, rest) = match line.as_bytes().first() {
         Some(b'+' | b'-' | b'>') => line.split_at(1),
         _ => ("", line),
     };
-    mended.push_str(sign);
+    repaired.push_str(sign);
     let start = rest
         .find(|c: char| !(c == ' ' || c == '\t' || c == NO_BREAK || is_wide(c)))
         .unwrap_or(rest.len());
     let plain = |c: char| if c == '\t' { c } else { ' ' };
-    mended.extend(rest[..start].chars().map(plain));
+    repaired.extend(rest[..start].chars().map(plain));
     let mut rest = &rest[start..];
     while let Some(at) = rest.find(NO_BREAK) {
         // A run of spaces of both kinds around it.
@@ -132,20 +132,20 @@ fn restore_line(line: &str, mended: &mut String) {
         let length = run
             .find(|c: char| c != ' ' && c != NO_BREAK)
             .unwrap_or(run.len());
-        mended.push_str(&rest[..from]);
+        repaired.push_str(&rest[..from]);
         let spaces = run[..length].chars().count();
         if spaces > 1 {
-            mended.extend(std::iter::repeat_n(' ', spaces));
+            repaired.extend(std::iter::repeat_n(' ', spaces));
         } else {
-            mended.push(NO_BREAK);
+            repaired.push(NO_BREAK);
         }
         rest = &run[length..];
     }
-    mended.push_str(rest);
+    repaired.push_str(rest);
 }
 
-/// Mends a text line by line, and remembers which lines came out different.
-fn by_line(text: &str, what: &'static str, mend: impl Fn(&str, &mut String)) -> Mended {
+/// Repairs a text line by line, and remembers which lines came out different.
+fn by_line(text: &str, what: &'static str, repair: impl Fn(&str, &mut String)) -> RepairedText {
     let mut plain = String::with_capacity(text.len());
     let mut lines = Vec::new();
     for (number, line) in text.split('\n').enumerate() {
@@ -153,13 +153,13 @@ fn by_line(text: &str, what: &'static str, mend: impl Fn(&str, &mut String)) -> 
             plain.push('\n');
         }
         let from = plain.len();
-        mend(line, &mut plain);
+        repair(line, &mut plain);
         if plain[from..] != *line {
             lines.push(number);
         }
     }
     let count = lines.len();
-    mended(plain, what, count, RepairedLines::Lines(lines))
+    repaired(plain, what, count, RepairedLines::Lines(lines))
 }
 
 fn is_invisible(c: char) -> bool {
@@ -176,7 +176,7 @@ mod tests {
 
     #[track_caller]
     fn restored(text: &str, expected: &str) {
-        let got = restore_spaces(text).map(|(mended, _)| mended);
+        let got = restore_spaces(text).map(|(repaired, _)| repaired);
         assert_eq!(got.as_deref().unwrap_or(text), expected, "{text:?}");
     }
 
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn blanks_go_from_the_ends_of_all_lines_or_of_none() {
         let padded = "[PLAN]  \n a\t\n\n  \nb \n[/PLAN] \n";
-        let mended = remove_padding(padded).map(|(mended, _)| mended);
-        assert_eq!(mended.as_deref(), Some("[PLAN]\n a\n\n\nb\n[/PLAN]\n"));
+        let repaired = remove_padding(padded).map(|(repaired, _)| repaired);
+        assert_eq!(repaired.as_deref(), Some("[PLAN]\n a\n\n\nb\n[/PLAN]\n"));
         assert_eq!(remove_padding("[PLAN]\na  \nb  \nc  \n[/PLAN]\n"), None);
         assert_eq!(remove_padding("a  \nb  \n"), None);
     }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_nobody_sees_goes_from_tags_and_markers() {
-        let mended = |text: &str| remove_invisible(text).map(|(mended, _)| mended);
+        let repaired = |text: &str| remove_invisible(text).map(|(repaired, _)| repaired);
         for (text, expected) in [
             ("a\n[/PLAN]\u{200f}", "a\n[/PLAN]"),
             ("a\n  \u{200e}[PLAN]", "a\n  [PLAN]"),
@@ -226,7 +226,7 @@ mod tests {
             ("a\n>>>>>>> REPLACE\u{200e}", "a\n>>>>>>> REPLACE"),
             ("a\n<PLAN>\u{200e}", "a\n<PLAN>"),
         ] {
-            assert_eq!(mended(text).as_deref(), Some(expected), "{text:?}");
+            assert_eq!(repaired(text).as_deref(), Some(expected), "{text:?}");
         }
         for text in [
             "a\n\u{5d0}\u{200f}.",
@@ -235,22 +235,22 @@ mod tests {
             "a\n\u{200e}1.\u{200e}",
             "a\n[RUN_COMMAND]grep '\u{200f}' a[/RUN_COMMAND]",
         ] {
-            assert_eq!(mended(text), None, "{text:?}");
+            assert_eq!(repaired(text), None, "{text:?}");
         }
     }
 
     #[test]
     fn what_nobody_sees_goes_from_the_ends_of_lines() {
-        let mended = |text: &str| remove_invisible(text).map(|(mended, _)| mended);
+        let repaired = |text: &str| remove_invisible(text).map(|(repaired, _)| repaired);
         assert_eq!(
-            mended("\u{feff}a\n\u{200b}\n  \u{200b}b\u{200b} "),
+            repaired("\u{feff}a\n\u{200b}\n  \u{200b}b\u{200b} "),
             Some("a\n\n  b".to_owned())
         );
-        assert_eq!(mended("a\u{200b}b  "), None);
+        assert_eq!(repaired("a\u{200b}b  "), None);
         assert_eq!(
-            mended("\u{200f}a\u{200f}\n\n  b\u{200f}"),
+            repaired("\u{200f}a\u{200f}\n\n  b\u{200f}"),
             Some("a\n\n  b".to_owned())
         );
-        assert_eq!(mended("a  \nb"), None);
+        assert_eq!(repaired("a  \nb"), None);
     }
 }

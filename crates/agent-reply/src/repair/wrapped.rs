@@ -22,7 +22,7 @@ use agent_protocol::{Command, Edit, FileChange};
 
 use super::copied::WRAPPED_TAGS;
 use super::line_grammar::LineGrammar;
-use super::{Mended, RepairedLines, mended};
+use super::{RepairedLines, RepairedText, repaired};
 use crate::Reply;
 use crate::line::{begins_with, has_word};
 use crate::tags::{self, FileContent, Kind, Name};
@@ -47,7 +47,7 @@ const BEGINNINGS: &str = "\
     pub public return static struct trait try type typedef union unsafe use var where while with";
 
 /// Puts tags together whose last part stands on the next line.
-pub(super) fn join_tags(text: &str) -> Mended {
+pub(super) fn join_tags(text: &str) -> RepairedText {
     let mut joined = String::new();
     let (mut count, mut kept) = (0, 0);
     let first = text.starts_with('[').then_some(0);
@@ -64,7 +64,7 @@ pub(super) fn join_tags(text: &str) -> Mended {
         kept = start + line.len() + 1 + next.len();
     }
     joined.push_str(&text[kept..]);
-    mended(joined, WRAPPED_TAGS, count, RepairedLines::Nothing)
+    repaired(joined, WRAPPED_TAGS, count, RepairedLines::Nothing)
 }
 
 /// The tag that begins on a line and ends on the next one.
@@ -894,8 +894,8 @@ mod tests {
     #[test]
     fn a_wrapped_tag_is_put_together() {
         let text = "[CREATE_FILE path=\"src/components/settings/notifications/\nPanel.tsx\"]\nx\n[/CREATE_FILE]\n";
-        let (mended, _) = join_tags(text).unwrap();
-        assert!(mended.starts_with(
+        let (repaired, _) = join_tags(text).unwrap();
+        assert!(repaired.starts_with(
             "[CREATE_FILE path=\"src/components/settings/notifications/Panel.tsx\"]\nx\n"
         ));
         for text in [
