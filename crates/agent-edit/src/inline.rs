@@ -23,6 +23,8 @@ pub(super) enum InlineIndentation {
     AsSent,
     /// They are relative to the first line, and lack this.
     Lacks(String),
+    /// They are as they are to stand, and so is the first one, which would get this twice.
+    Repeats(String),
     /// They are less deep than the line, and nothing tells whether that is meant.
     Uncertain,
 }
@@ -40,7 +42,9 @@ pub(super) fn inline_indentation(
     let own = fold::indentation(search).len();
     let deep = missing.len() + own;
     let lines: Vec<&str> = new.lines().collect();
-    if opens_block_at(own, deep, &lines) {
+    if own == 0 && repeats(missing, &lines) {
+        InlineIndentation::Repeats(missing.to_owned())
+    } else if opens_block_at(own, deep, &lines) {
         InlineIndentation::Lacks(missing.to_owned())
     } else if falls_out(deep, &lines) {
         InlineIndentation::Uncertain
@@ -82,6 +86,15 @@ fn missing_indentation<'t>(text: &'t str, stretch: &Range<usize>) -> Option<&'t 
         && (ends_line || behind.is_empty() || behind.starts_with('\n'));
     let missing = &text[before.len()..stretch.start];
     (is_whole && !missing.is_empty()).then_some(missing)
+}
+
+/// Returns true if all lines have this indentation, the first one and another no more than it.
+fn repeats(missing: &str, lines: &[&str]) -> bool {
+    let indentations = lines.iter().filter(|line| !is_blank(line));
+    let mut indentations = indentations.map(|line| fold::indentation(line));
+    indentations.next() == Some(missing)
+        && indentations.clone().any(|it| it == missing)
+        && indentations.all(|it| it.starts_with(missing))
 }
 
 /// Returns true if the first line opens a block that has no lines as they were sent, and has some if all
@@ -191,6 +204,21 @@ mod tests {
             remark,
             &InlineIndentation::AsSent,
         );
+    }
+
+    #[test]
+    fn the_first_line_may_have_the_indentation_of_the_file_already() {
+        let repeats = InlineIndentation::Repeats("    ".to_owned());
+        let guarded = "    if x:\n        return 0\n    return x";
+        case("    return x", "return x", guarded, &repeats);
+        // Deeper as a whole, one line alone, and a search that has the indentation too.
+        for (search, new) in [
+            ("return x", "    if x:\n        return 0\n        return x"),
+            ("return x", "    return x"),
+            ("    return x", guarded),
+        ] {
+            case("    return x", search, new, &InlineIndentation::AsSent);
+        }
     }
 
     #[test]

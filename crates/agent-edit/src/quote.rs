@@ -439,6 +439,10 @@ fn indented_inline(
         InlineIndentation::Lacks(missing) => {
             Ok((inline::deepened(new, &missing), Level::Indentation))
         }
+        InlineIndentation::Repeats(missing) => {
+            let first = new.strip_prefix(missing.as_str()).unwrap_or(new);
+            Ok((first.to_owned(), Level::Indentation))
+        }
         InlineIndentation::Uncertain if is_meaningful() => Err(inline::less_indented()),
         InlineIndentation::Uncertain => Ok((new.to_owned(), Level::UnevenIndentation)),
     }

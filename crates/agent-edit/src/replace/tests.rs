@@ -892,6 +892,12 @@ fn lines_that_replace_the_text_of_an_indented_line_keep_their_block() {
     );
     case(
         before,
+        text("return x", "    if x > 1:\n        return 0\n    return x"),
+        Level::Indentation,
+        "def f():\n    x = 1\n    if x > 1:\n        return 0\n    return x\n",
+    );
+    case(
+        before,
         text("x = 1", "x = 2\n    y = 3"),
         Level::Exact,
         "def f():\n    x = 2\n    y = 3\n    return x\n",
